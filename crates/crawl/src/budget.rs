@@ -1,0 +1,1 @@
+//! Memory as a budget in bytes, drawn by named accounts.

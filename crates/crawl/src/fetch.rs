@@ -1,0 +1,1 @@
+//! Visits: requests over HTTP/1.x.

@@ -1,0 +1,1 @@
+//! The frontier: per-host queues, host and IP tokens.

@@ -1,0 +1,1 @@
+//! Pages: links, text and metadata of HTML.

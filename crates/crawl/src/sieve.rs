@@ -1,0 +1,1 @@
+//! The Mercator sieve: every URL comes out exactly once.

@@ -1,0 +1,1 @@
+//! URLs: parsing, joining, identity.

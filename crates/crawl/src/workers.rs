@@ -1,0 +1,1 @@
+//! Page workers: from fetched bytes to Arrow batches.

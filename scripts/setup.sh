@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
+# With --cargo it only prints the cargo to use.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+need_rust=1.95
+
+die() { printf 'crivello: %s\n' "$1" >&2; exit 1; }
+
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# Installs Debian packages when that is possible without asking anybody.
+apt_install() {
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    { DEBIAN_FRONTEND=noninteractive apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy "$@"; } >&2
+}
+
+find_cargo() {
+    local candidate
+    for candidate in "$(command -v cargo || true)" "$HOME/.cargo/bin/cargo" /usr/lib/rust-web/bin/cargo; do
+        [ -n "$candidate" ] && [ -x "$candidate" ] || continue
+        if at_least "$("$candidate" --version 2>/dev/null | cut -d' ' -f2)" "$need_rust"; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+find_python() {
+    local candidate
+    for candidate in python3.14 python3.13 python3.12 python3.11 python3; do
+        if command -v "$candidate" >/dev/null &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+if ! cargo=$(find_cargo); then
+    apt_install cargo-web rustc-web && cargo=$(find_cargo) ||
+        die "cargo $need_rust or newer is missing: install Rust with rustup, or Debian's packages cargo-web and rustc-web"
+fi
+[ "${1:-}" = --cargo ] && { printf '%s\n' "$cargo"; exit; }
+
+command -v cc >/dev/null || apt_install gcc libc6-dev || die "a C compiler is missing: install gcc"
+
+if ! python=$(find_python); then
+    apt_install python3 python3-venv && python=$(find_python) ||
+        die "Python 3.11 or newer is missing: install python3 and python3-venv"
+fi
+
+stamp=.venv/.requirements
+if [ ! -x .venv/bin/python ] || ! cmp -s requirements.lock "$stamp"; then
+    echo "crivello: making the virtual environment .venv" >&2
+    "$python" -m venv --clear .venv 2>/dev/null ||
+        { apt_install python3-venv && "$python" -m venv --clear .venv; } ||
+        die "$python cannot make a virtual environment: install python3-venv"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+        --require-hashes -r requirements.lock ||
+        die "the locked dependencies could not be installed (see above)"
+    cp requirements.lock "$stamp"
+fi
