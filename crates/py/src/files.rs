@@ -85,7 +85,6 @@ impl PyFiles {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    #[expect(clippy::needless_pass_by_value)]
     fn exists(&self, path: PathBuf) -> bool {
         self.0.exists(path)
     }
@@ -99,7 +98,6 @@ impl PyFiles {
         py.detach(|| self.0.list(dir)).map_err(os_error)
     }
 
-    #[expect(clippy::needless_pass_by_value)]
     fn path(&self, path: PathBuf) -> PathBuf {
         self.0.path(path)
     }

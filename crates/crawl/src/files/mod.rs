@@ -23,8 +23,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub use appender::Appender;
-pub use fault::{Fault, FaultError};
 use fault::Plan;
+pub use fault::{Fault, FaultError};
 
 /// What a checkpoint remembers of an append-only file.
 #[derive(Clone, Debug, PartialEq, Eq)]
