@@ -15,6 +15,7 @@
 //! links are offered again (the cache lives in memory only, so it is empty then).
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -26,9 +27,9 @@ use async_channel::{Receiver, Sender};
 use crate::coding;
 use crate::fetch::{End, Fetched, Outcome, Response, RobotsFetched, Visits};
 use crate::page::{self, LinkKind, PageInput, RobotsFlags};
-use crate::scope::Scope;
-use crate::url::{self, Joiner, Url};
-use crate::warc::RecordWriter;
+use crate::scope::{Bounds, Scope};
+use crate::url::{self, Joiner, Url, UrlRef};
+use crate::warc::{Compression, Exchange, LevelError, RecordWriter};
 
 mod rows;
 
@@ -49,21 +50,32 @@ pub struct WorkersConfig {
     /// Kinds of link that are offered to the sieve.
     pub follow: HashSet<LinkKind>,
     /// Where links may lead.
-    pub scope: Arc<Scope>,
+    pub scope: Scope,
     /// Links from pages of this depth are not offered.
     pub max_depth: u16,
     /// Keep a row for every link.
     pub keep_links: bool,
     /// Keep the visible text.
     pub keep_text: bool,
-    /// Make archive records: the level of gzip compression.
-    pub warc_level: Option<i32>,
+    /// Make archive records, compressed like this.
+    pub archive: Option<Compression>,
     /// Key of this crawl, from which record identifiers are made.
     pub crawl_key: u64,
     /// A decoded body ends here.
     pub max_decoded: usize,
     /// Bytes of the cache of recently offered URLs.
     pub recent_bytes: usize,
+}
+
+/// Why page workers cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersError {
+    /// The system refuses a thread.
+    #[error("a page worker cannot start: {0}")]
+    Thread(#[from] std::io::Error),
+    /// The compression level is out of range.
+    #[error(transparent)]
+    Level(#[from] LevelError),
 }
 
 /// Everything that happened since the last call of [`PageWorkers::take`].
@@ -113,7 +125,7 @@ pub(crate) struct PageRow {
     redirect_to: Option<String>,
     mime: Option<String>,
     charset: Option<&'static str>,
-    ip: Option<String>,
+    address: Option<IpAddr>,
     http: Option<&'static str>,
     bytes: u64,
     truncated: Option<&'static str>,
@@ -126,7 +138,7 @@ pub(crate) struct PageRow {
     description: Option<String>,
     lang: Option<String>,
     canonical: Option<String>,
-    robots_flags: u16,
+    robots_flags: Option<String>,
     text: Option<String>,
     text_len: u32,
     warc_record: Option<Vec<u8>>,
@@ -174,19 +186,18 @@ impl PageWorkers {
     /// Starts the threads on what `visits` fetch.
     ///
     /// # Errors
-    /// When the system refuses a thread.
-    pub fn new(visits: &Visits, config: &WorkersConfig) -> std::io::Result<Self> {
+    /// When the system refuses a thread, or the compression level is out of range.
+    pub fn new(visits: &Visits, config: &WorkersConfig) -> Result<Self, WorkersError> {
         let (sender, outbox) = async_channel::bounded(BATCH_PAGES / 2);
         let recent = Arc::new(RecentCache::new(config.recent_bytes));
         let threads = (0..config.threads.max(1))
             .map(|number| {
-                let worker = Worker::new(config.clone(), Arc::clone(&recent));
+                let worker = Worker::new(config.clone(), Arc::clone(&recent))?;
                 let (fetched, sender) = (visits.fetched(), sender.clone());
-                std::thread::Builder::new()
-                    .name(format!("page-{number}"))
-                    .spawn(move || worker.run(&fetched, &sender))
+                let thread = std::thread::Builder::new().name(format!("page-{number}"));
+                Ok(thread.spawn(move || worker.run(&fetched, &sender))?)
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, WorkersError>>()?;
         let waiter = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         Ok(Self { outbox, ends: visits.ends(), robots: visits.robots(), waiter, threads })
     }
@@ -262,13 +273,14 @@ impl PageWorkers {
 struct Worker {
     config: WorkersConfig,
     recent: Arc<RecentCache>,
-    records: RecordWriter,
+    records: Option<RecordWriter>,
 }
 
 impl Worker {
-    fn new(config: WorkersConfig, recent: Arc<RecentCache>) -> Self {
-        let records = RecordWriter::new(config.warc_level.unwrap_or(1), config.crawl_key);
-        Self { config, recent, records }
+    fn new(config: WorkersConfig, recent: Arc<RecentCache>) -> Result<Self, LevelError> {
+        let records =
+            config.archive.map(|codec| RecordWriter::new(config.crawl_key, codec)).transpose()?;
+        Ok(Self { config, recent, records })
     }
 
     fn run(mut self, fetched: &Receiver<Fetched>, outbox: &Sender<PageRow>) {
@@ -291,7 +303,7 @@ impl Worker {
             score: fetched.score,
             fetched_at: fetched.started_at,
             fetch_ms: fetched.elapsed_us as f32 / 1000.0,
-            ip: fetched.ip.map(|address| address.to_string()),
+            address: fetched.ip,
             ..PageRow::default()
         };
         match fetched.outcome {
@@ -304,27 +316,24 @@ impl Worker {
     }
 
     fn response(&mut self, url: &Url, response: &Response, row: &mut PageRow) {
-        let header = |name: &str| response.header(name).map(latin1);
+        let scope = self.config.scope.snapshot();
         row.status = Some(response.status);
         row.http = Some(if response.version == 10 { "1.0" } else { "1.1" });
         row.bytes = response.body.len() as u64;
         row.truncated = response.truncated;
-        row.etag = header("etag");
-        row.last_modified = header("last-modified");
+        row.etag = response.text("etag");
+        row.last_modified = response.text("last-modified");
         if response.status >= 400 {
             row.error = Some(format!("http-{}", response.status));
         }
-        if self.config.warc_level.is_some() {
-            self.archive(url, response, row);
-        }
-        row.payload_digest = Some(digest128(&response.body));
+        self.archive(url, response, row);
         if (300..400).contains(&response.status) {
-            if let Some(location) = response.header("location") {
-                self.redirect(url, location, row);
+            if let Some(location) = response.text("location") {
+                self.redirect(url, &location, &scope, row);
             }
             return;
         }
-        let coding = response.headers("content-encoding").map(latin1).collect::<Vec<_>>().join(",");
+        let coding = response.all("content-encoding").map(latin1).collect::<Vec<_>>().join(",");
         let decoded = coding::decode(&coding, &response.body, self.config.max_decoded);
         if decoded.truncated {
             row.truncated = row.truncated.or(Some("length"));
@@ -332,11 +341,11 @@ impl Worker {
         if let Some(error) = &decoded.error {
             row.error.get_or_insert_with(|| error.class().to_owned());
         }
-        let content_type = header("content-type");
+        let content_type = response.text("content-type");
         let input = PageInput { content_type: content_type.as_deref(), body: &decoded.body };
         let page = page::parse(&input, &self.config.token);
         let mut flags = page.robots_flags;
-        for directives in response.headers("x-robots-tag") {
+        for directives in response.all("x-robots-tag") {
             flags |= RobotsFlags::from_header(&latin1(directives), &self.config.token);
         }
         let base = page
@@ -345,7 +354,7 @@ impl Worker {
             .and_then(|href| url.join(href).ok())
             .unwrap_or_else(|| url.clone());
         if (200..300).contains(&response.status) {
-            self.links(&base, page.links, flags, row);
+            self.links(&base, page.links, flags, &scope, row);
         }
         row.canonical =
             page.canonical.and_then(|href| base.join(&href).ok()).map(|url| url.as_str().to_owned());
@@ -354,30 +363,40 @@ impl Worker {
         row.title = Some(page.title);
         row.description = Some(page.description);
         row.lang = page.lang;
-        row.robots_flags = flags.bits();
+        row.robots_flags = (flags != RobotsFlags::default()).then(|| flags.to_string());
         row.text_len = page.text.len() as u32;
         row.text_digest = Some(page.text_digest);
         row.simhash = Some(page.simhash);
         row.text = self.config.keep_text.then_some(page.text);
     }
 
+    /// Makes the archive record, and with it the payload's identity.
     fn archive(&mut self, url: &Url, response: &Response, row: &mut PageRow) {
-        let ip = row.ip.as_deref().and_then(|address| address.parse().ok());
-        let record = self.records.response(
-            row.visit,
-            url.as_str(),
-            row.fetched_at,
-            ip,
-            &response.head,
-            &response.body,
-            response.truncated,
-        );
-        row.warc_record = Some(record);
+        let Some(records) = &mut self.records else {
+            row.payload_digest = Some(digest128(&response.body));
+            return;
+        };
+        let exchange = Exchange {
+            visit: row.visit,
+            url: url.as_str(),
+            date_us: row.fetched_at,
+            ip: row.address,
+            head: &response.head,
+            body: &response.body,
+            truncated: response.truncated,
+        };
+        match records.response(&exchange) {
+            Ok(record) => {
+                row.payload_digest = Some(record.payload_blake3);
+                row.warc_record = Some(record.bytes);
+            }
+            Err(error) => row.error = Some(format!("archive: {error}")),
+        }
     }
 
     /// A hop is a URL of its own: it passes scope, sieve and robots like any link.
-    fn redirect(&self, url: &Url, location: &[u8], row: &mut PageRow) {
-        let Ok(target) = url.join(&String::from_utf8_lossy(location)) else {
+    fn redirect(&self, url: &Url, location: &str, scope: &Bounds, row: &mut PageRow) {
+        let Ok(target) = url.join(location) else {
             row.error = Some("bad-redirect".to_owned());
             return;
         };
@@ -392,7 +411,7 @@ impl Worker {
         };
         // A seed that moved takes the crawl's scope with it; the loop widens it, so such a hop
         // is offered whatever the scope says now.
-        let in_scope = row.depth == 0 || self.config.scope.contains(&target);
+        let in_scope = row.depth == 0 || scope.contains(target.view());
         if in_scope
             && self.config.follow.contains(&LinkKind::Redirect)
             && !self.recent.seen(link.hash)
@@ -401,8 +420,15 @@ impl Worker {
         }
     }
 
-    fn links(&self, base: &Url, links: Vec<page::Link>, flags: RobotsFlags, row: &mut PageRow) {
-        let mut joiner = Joiner::new(base);
+    fn links(
+        &self,
+        base: &Url,
+        links: Vec<page::Link>,
+        flags: RobotsFlags,
+        scope: &Bounds,
+        row: &mut PageRow,
+    ) {
+        let joiner = Joiner::new(base);
         let mut text = String::new();
         let deep = row.depth >= self.config.max_depth;
         for link in links {
@@ -412,13 +438,13 @@ impl Worker {
             let follow = !deep
                 && !flags.contains(RobotsFlags::NOFOLLOW)
                 && self.config.follow.contains(&link.kind)
-                && !link.nofollow()
-                && self.config.scope.contains_parts(&text, &parts)
+                && !link.rel.split(' ').any(|word| word == "nofollow")
+                && scope.contains(UrlRef::new(&text, parts))
                 && !self.recent.seen(hash);
             let as_row = |anchor, rel| LinkRow {
                 url: text.clone(),
                 hash,
-                depth: row.depth + 1,
+                depth: row.depth.saturating_add(1),
                 anchor,
                 rel,
                 kind: link.kind.as_str(),

@@ -1,10 +1,11 @@
 //! Border of `workers`: page workers on the visits, and the batches they hand over.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crivello_crawl::page::LinkKind;
+use crivello_crawl::warc::Compression;
 use crivello_crawl::workers::{PageWorkers, Taken, WorkersConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -79,7 +80,7 @@ impl PyPageWorkers {
         max_depth: u16,
         keep_links: bool,
         keep_text: bool,
-        warc_level: Option<i32>,
+        warc_level: Option<u8>,
         crawl_key: u64,
         max_decoded: usize,
         recent_bytes: usize,
@@ -95,16 +96,18 @@ impl PyPageWorkers {
             threads,
             token: token.to_owned(),
             follow,
-            scope: Arc::clone(scope.kernel()),
+            scope: scope.kernel().clone(),
             max_depth,
             keep_links,
             keep_text,
-            warc_level,
+            archive: warc_level.map(Compression::Gzip),
             crawl_key,
             max_decoded,
             recent_bytes,
         };
-        Ok(Self(Mutex::new(PageWorkers::new(visits.kernel(), &config)?)))
+        PageWorkers::new(visits.kernel(), &config)
+            .map(|workers| Self(Mutex::new(workers)))
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Waits up to `wait_ms` for something to happen and takes all there is.

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::{LinkRow, PageRow};
 use crate::batch;
-use crate::fetch::{End, RobotsFetched};
+use crate::fetch::{End, FetchError, RobotsFetched};
 
 /// Pages as the loop sees them: the columns of the table `pages` that a fetch decides, the
 /// compressed archive record, and what the loop needs to judge a failure.
@@ -47,7 +47,7 @@ static PAGES: LazyLock<SchemaRef> = LazyLock::new(|| {
         field("description", DataType::Utf8, true),
         field("lang", DataType::Utf8, true),
         field("canonical", DataType::Utf8, true),
-        field("robots_flags", DataType::UInt16, false),
+        field("robots_flags", DataType::Utf8, true),
         field("text", DataType::Utf8, true),
         field("text_len", DataType::UInt32, false),
         field("warc_record", DataType::Binary, true),
@@ -134,7 +134,7 @@ pub(super) fn pages(rows: &[PageRow]) -> RecordBatch {
             nullable!(StringBuilder::new(), row => row.redirect_to.as_deref()),
             nullable!(StringBuilder::new(), row => row.mime.as_deref()),
             nullable!(StringBuilder::new(), row => row.charset),
-            nullable!(StringBuilder::new(), row => row.ip.as_deref()),
+            nullable!(StringBuilder::new(), row => row.address.map(|address| address.to_string())),
             nullable!(StringBuilder::new(), row => row.http),
             column!(UInt64Builder::new(), row => row.bytes),
             nullable!(StringBuilder::new(), row => row.truncated),
@@ -147,7 +147,7 @@ pub(super) fn pages(rows: &[PageRow]) -> RecordBatch {
             nullable!(StringBuilder::new(), row => row.description.as_deref()),
             nullable!(StringBuilder::new(), row => row.lang.as_deref()),
             nullable!(StringBuilder::new(), row => row.canonical.as_deref()),
-            column!(UInt16Builder::new(), row => row.robots_flags),
+            nullable!(StringBuilder::new(), row => row.robots_flags.as_deref()),
             nullable!(StringBuilder::new(), row => row.text.as_deref()),
             column!(UInt32Builder::new(), row => row.text_len),
             nullable!(BinaryBuilder::new(), row => row.warc_record.as_deref()),
@@ -221,7 +221,8 @@ pub(super) fn ends(rows: &[End]) -> RecordBatch {
         (UInt64Builder::new(), Int64Builder::new(), StringBuilder::new());
     let (mut consumed, mut requests, mut busy) =
         (UInt32Builder::new(), UInt32Builder::new(), UInt64Builder::new());
-    let (mut hold, mut failed) = (Int64Builder::new(), BooleanBuilder::new());
+    let (mut hold, mut failed, mut error) =
+        (Int64Builder::new(), BooleanBuilder::new(), StringBuilder::new());
     for end in rows {
         lease.append_value(end.lease);
         ended_at.append_value(end.ended_at);
@@ -231,6 +232,7 @@ pub(super) fn ends(rows: &[End]) -> RecordBatch {
         busy.append_value(end.busy_us);
         hold.append_value(end.hold_until);
         failed.append_value(end.failed);
+        error.append_option(end.error.as_ref().map(FetchError::class));
     }
     finish(
         &batch::ENDS,
@@ -243,6 +245,7 @@ pub(super) fn ends(rows: &[End]) -> RecordBatch {
             Arc::new(busy.finish()),
             Arc::new(hold.finish()),
             Arc::new(failed.finish()),
+            Arc::new(error.finish()),
         ],
     )
 }
@@ -262,7 +265,7 @@ pub(super) fn robots(rows: &[RobotsFetched]) -> RecordBatch {
         url.append_value(&row.url);
         fetched_at.append_value(row.fetched_at);
         status.append_option(row.status);
-        error.append_option(row.error.as_ref().map(crate::fetch::FetchError::class));
+        error.append_option(row.error.as_ref().map(FetchError::class));
         body.append_value(&row.body);
         expires.append_value(row.expires);
         crawl_delay.append_option(row.crawl_delay);
