@@ -132,6 +132,41 @@ def parse_size(text: str) -> int:
 
 # --- page ----------------------------------------------------------------------------------
 
+class Link:
+    """A link as the page states it: `href` is raw, `kind` says where it was found."""
+
+    href: str
+    kind: str
+    rel: str
+    anchor: str
+
+class Page:
+    """What a body says; `robots_flags` is a bit set (1 noindex, 2 nofollow, 4 noarchive,
+    8 nosnippet, 16 noimageindex, 32 notranslate, 64 nocache)."""
+
+    mime: str
+    charset: str
+    title: str
+    description: str
+    canonical: str | None
+    base: str | None
+    lang: str | None
+    robots_flags: int
+    noindex: bool
+    nofollow: bool
+    text: str
+    links: list[Link]
+    text_digest: bytes
+    simhash: int
+
+def parse_page(body: bytes, content_type: str | None = None, agent: str = "crivello") -> Page: ...
+def tokenise(
+    html: str, state: str = "data", last_start_tag: str = ""
+) -> list[tuple[object, ...]]: ...
+def prescan(body: bytes) -> str | None: ...
+def simhash(text: str) -> int: ...
+def text_digest(text: str) -> bytes: ...
+
 # --- near ----------------------------------------------------------------------------------
 
 # --- warc ----------------------------------------------------------------------------------
