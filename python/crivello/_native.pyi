@@ -4,7 +4,7 @@ import builtins
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -125,6 +125,70 @@ def parse_size(text: str) -> int:
 # --- sieve ---------------------------------------------------------------------------------
 
 # --- frontier ------------------------------------------------------------------------------
+
+class Frontier:
+    """The frontier's mechanism; `crivello.frontier.DiskFrontier` says when to do what."""
+
+    def __init__(
+        self,
+        files: Files,
+        dir: str,
+        *,
+        delay_us: int,
+        ip_delay_us: int,
+        local_ip_delay_us: int,
+        ratio: float | None,
+        burst: int,
+        burst_us: int,
+        backoff_us: int,
+        agent: int,
+        segment_bytes: int,
+        state: dict[str, Any] | None,
+    ) -> None: ...
+    def push(self, urls: ArrowBatch) -> None: ...
+    def lease(self, room: int, now: int) -> Batch: ...
+    def settle(self, ends: ArrowBatch) -> None: ...
+    def stored(self, visits: ArrowBatch) -> None: ...
+    def retry(self, visits: ArrowBatch, not_before: int) -> None: ...
+    def set_host(
+        self, host: str, *, delay_us: int | None = None, hold_until: int | None = None
+    ) -> None: ...
+    def set_ip(self, ip: str, delay_us: int) -> None: ...
+    def retire(self, host: str, limit: int) -> Batch: ...
+    def restore_clocks(self, rows: ArrowBatch) -> None: ...
+    def failures(self, host: str) -> int: ...
+    def next_ready(self) -> int | None: ...
+    def spill(self, target: int, chunk: int) -> None:
+        """Move queues to disk until `target` bytes are in memory; read back by `chunk` bytes."""
+
+    def compact(self) -> None:
+        """Write what lives in mostly dead segments of the queue log anew."""
+
+    def checkpoint(self, snapshot: bool) -> dict[str, Any]: ...
+    def reclaim(self) -> None: ...
+    @property
+    def queued(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def hosts(self) -> int: ...
+    @property
+    def active(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory held: buffers of queues, URLs in flight, hosts and IPs."""
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of memory that `spill` can move to disk."""
+
+    @property
+    def disk_bytes(self) -> tuple[int, int]:
+        """Bytes of the queue log, and those of them that are still to be read."""
+
+    @property
+    def log_bytes(self) -> tuple[int, int]:
+        """Bytes of the state log, and those that its snapshot takes."""
 
 # --- visits --------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+//! Behaviour of the whole, beside the model-based tests in Python.
