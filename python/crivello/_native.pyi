@@ -1,7 +1,12 @@
 """The border to the Rust kernels, one section a room."""
 
+import builtins
+import os
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+PathLike: TypeAlias = str | os.PathLike[str]
 
 class ArrowBatch(Protocol):
     """Anything that hands over a record batch by the Arrow PyCapsule interface."""
@@ -17,7 +22,99 @@ class Batch:
 
 # --- files ---------------------------------------------------------------------------------
 
+class Files:
+    """A directory of durable files: the one door to bytes that must survive a crash.
+
+    Paths are relative to the root and stay below it; parents are created. `fault` breaks the
+    N-th durable operation, for crash tests: "kill:N", "torn:N", "full:N" or "error:N".
+    """
+
+    def __init__(
+        self, root: PathLike, *, fsync: bool = False, fault: str | None = None
+    ) -> None: ...
+    @property
+    def root(self) -> Path: ...
+    @property
+    def fsync(self) -> bool: ...
+    @property
+    def operations(self) -> int:
+        """Durable operations so far: what the N of a fault plan counts."""
+
+    def appender(self, path: PathLike) -> Appender:
+        """Open a file for appending at its end; its content is read once for the checksum."""
+
+    def resume(self, path: PathLike, len: int, crc: int) -> Appender:
+        """`restore` the file and go on appending to it."""
+
+    def restore(self, path: PathLike, len: int, crc: int) -> None:
+        """Cut a file back to its checkpoint; OSError when it is shorter or other bytes."""
+
+    def write_atomic(self, path: PathLike, data: bytes) -> None:
+        """Replace a file by other content, whole or not at all."""
+
+    def rename(self, old: PathLike, new: PathLike) -> None: ...
+    def remove(self, path: PathLike) -> None:
+        """Remove a file; one that is already gone is no error."""
+
+    def truncate(self, path: PathLike, len: int) -> None:
+        """Cut a file to a length that it has or exceeds."""
+
+    def read(self, path: PathLike) -> bytes: ...
+    def exists(self, path: PathLike) -> bool: ...
+    def len(self, path: PathLike) -> int: ...
+    def list(self, dir: PathLike = "") -> builtins.list[str]:
+        """Names in a directory, sorted; none when there is no such directory."""
+
+    def path(self, path: PathLike) -> Path:
+        """Whole path of a file."""
+
+class Appender:
+    """A file that only grows; bytes count once `flush` has returned, and are dropped without."""
+
+    def append(self, data: bytes) -> int:
+        """Add bytes; returns the offset at which they stand."""
+
+    def flush(self) -> tuple[int, int]:
+        """Hand everything to the operating system; returns the file's length and CRC-32."""
+
+    def __len__(self) -> int: ...
+
 # --- budget --------------------------------------------------------------------------------
+
+class Budget:
+    """Memory as a budget in bytes, drawn by named accounts."""
+
+    def __init__(self, total: int) -> None: ...
+    def account(self, name: str, limit: int) -> Account:
+        """The account of that name, opened if it is new; the limit given last holds."""
+
+    def report(self) -> dict[str, int]:
+        """Bytes held, by account."""
+
+    @property
+    def total(self) -> int: ...
+    @property
+    def used(self) -> int: ...
+    @property
+    def over(self) -> bool: ...
+
+class Account:
+    """What one structure says it holds; it spills when `over`."""
+
+    def set(self, bytes: int) -> None: ...
+    def add(self, bytes: int) -> None: ...
+    def sub(self, bytes: int) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def used(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def over(self) -> bool: ...
+
+def parse_size(text: str) -> int:
+    """Bytes of a size: "1GiB", "64k" (powers of 1024), "10MB" (of 1000), "4096"."""
 
 # --- url -----------------------------------------------------------------------------------
 

@@ -1,7 +1,138 @@
 //! Border of `files`.
 
-use pyo3::prelude::*;
+use std::io;
+use std::path::PathBuf;
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+use crivello_crawl::files::{Appender, Fault, Files, PathError};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The `OSError` of an input/output error, with `errno` and `filename` where they are known.
+pub fn os_error(error: io::Error) -> PyErr {
+    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<PathError>());
+    let Some((cause, code)) = cause.and_then(|c| Some((c, c.source.raw_os_error()?))) else {
+        return PyOSError::new_err(error.to_string());
+    };
+    let said = cause.source.to_string();
+    let said = said.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((code, said, cause.path.display().to_string()))
+}
+
+/// A directory of durable files: the one door to bytes that must survive a crash.
+#[pyclass(frozen, module = "crivello._native", name = "Files")]
+pub struct PyFiles(pub Files);
+
+#[pymethods]
+impl PyFiles {
+    #[new]
+    #[pyo3(signature = (root, *, fsync=false, fault=None))]
+    fn new(root: PathBuf, fsync: bool, fault: Option<&str>) -> PyResult<Self> {
+        let plan = fault.map(str::parse::<Fault>).transpose();
+        let plan = plan.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let files = Files::open(root, fsync).map_err(os_error)?;
+        Ok(Self(plan.map_or(files.clone(), |fault| files.with_fault(fault))))
+    }
+
+    /// Root directory.
+    #[getter]
+    fn root(&self) -> PathBuf {
+        self.0.path("")
+    }
+
+    /// Whether flushed bytes are forced to the disk.
+    #[getter]
+    fn fsync(&self) -> bool {
+        self.0.fsync()
+    }
+
+    /// Number of durable operations so far: what the N of a fault plan counts.
+    #[getter]
+    fn operations(&self) -> u64 {
+        self.0.operations()
+    }
+
+    fn appender(&self, py: Python<'_>, path: PathBuf) -> PyResult<PyAppender> {
+        py.detach(|| self.0.appender(path)).map(PyAppender).map_err(os_error)
+    }
+
+    fn resume(&self, py: Python<'_>, path: PathBuf, len: u64, crc: u32) -> PyResult<PyAppender> {
+        py.detach(|| self.0.resume(path, len, crc)).map(PyAppender).map_err(os_error)
+    }
+
+    fn restore(&self, py: Python<'_>, path: PathBuf, len: u64, crc: u32) -> PyResult<()> {
+        py.detach(|| self.0.restore(path, len, crc)).map_err(os_error)
+    }
+
+    fn write_atomic(&self, py: Python<'_>, path: PathBuf, data: &[u8]) -> PyResult<()> {
+        py.detach(|| self.0.write_atomic(path, data)).map_err(os_error)
+    }
+
+    fn rename(&self, py: Python<'_>, old: PathBuf, new: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.rename(old, new)).map_err(os_error)
+    }
+
+    fn remove(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.remove(path)).map_err(os_error)
+    }
+
+    fn truncate(&self, py: Python<'_>, path: PathBuf, len: u64) -> PyResult<()> {
+        py.detach(|| self.0.truncate(path, len)).map_err(os_error)
+    }
+
+    fn read<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.0.read(path)).map_err(os_error)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn exists(&self, path: PathBuf) -> bool {
+        self.0.exists(path)
+    }
+
+    fn len(&self, path: PathBuf) -> PyResult<u64> {
+        self.0.len(path).map_err(os_error)
+    }
+
+    #[pyo3(signature = (dir=PathBuf::new()))]
+    fn list(&self, py: Python<'_>, dir: PathBuf) -> PyResult<Vec<String>> {
+        py.detach(|| self.0.list(dir)).map_err(os_error)
+    }
+
+    fn path(&self, path: PathBuf) -> PathBuf {
+        self.0.path(path)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Files({:?}, fsync={})", self.0.path(""), self.0.fsync())
+    }
+}
+
+/// A file that only grows; bytes count once `flush` has returned.
+#[pyclass(module = "crivello._native", name = "Appender")]
+pub struct PyAppender(pub Appender);
+
+#[pymethods]
+impl PyAppender {
+    fn append(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<u64> {
+        py.detach(|| self.0.append(data)).map_err(os_error)
+    }
+
+    fn flush(&mut self, py: Python<'_>) -> PyResult<(u64, u32)> {
+        py.detach(|| self.0.flush()).map_err(os_error)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len() as usize
+    }
+
+    /// An empty appender is an appender all the same.
+    #[expect(clippy::unused_self)]
+    fn __bool__(&self) -> bool {
+        true
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyFiles>()?;
+    module.add_class::<PyAppender>()
 }

@@ -1,1 +1,0 @@
-//! The one door to durable bytes.
