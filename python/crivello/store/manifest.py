@@ -6,12 +6,11 @@
 
 `n` counts from 1 without gaps, so that who follows the log remembers one number. Lines beyond
 the length in `checkpoint.json` do not exist. A file that no line names is not of the table.
-"""  # noqa: E501 - a line of the log is shown as it is
+"""
 
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,14 +71,8 @@ class Manifest:
             if files.exists(self._path):
                 files.remove(self._path)
             return
-        name = files.path(self._path)
-        if not files.exists(self._path) or files.len(self._path) < self._state["len"]:
-            raise Error(f"{name}: shorter than the checkpoint says")
-        files.truncate(self._path, self._state["len"])
-        data = files.read(self._path)
-        if zlib.crc32(data) != self._state["crc"]:
-            raise Error(f"{name}: does not have the checkpoint's checksum")
-        self.entries = parse(data, str(name))
+        self._appender = files.resume(self._path, self._state["len"], self._state["crc"])
+        self.entries = parse(files.read(self._path), str(files.path(self._path)))
 
     def extend(self, seals: Iterable[Seal]) -> None:
         """Append entries, to become true with the next checkpoint."""

@@ -38,9 +38,7 @@ class Layout:
 
 
 def _schema(*columns: tuple[str, Any] | tuple[str, Any, str]) -> pa.Schema:
-    fields = [
-        pa.field(column[0], column[1], nullable=len(column) == 3) for column in columns
-    ]
+    fields = [pa.field(column[0], column[1], nullable=len(column) == 3) for column in columns]
     return pa.schema(fields, metadata={VERSION_KEY: str(VERSION)})
 
 
@@ -80,7 +78,7 @@ TABLES: Mapping[str, Layout] = {
             ("http", pa.string(), "null"),
             ("fetch_ms", pa.float32(), "null"),
             ("bytes", pa.uint64(), "null"),
-            ("truncated", pa.bool_(), "null"),
+            ("truncated", pa.string(), "null"),
             ("etag", pa.string(), "null"),
             ("last_modified", pa.string(), "null"),
             ("payload_digest", _DIGEST, "null"),
@@ -91,7 +89,7 @@ TABLES: Mapping[str, Layout] = {
             ("lang", pa.string(), "null"),
             ("published_at", _TIME, "null"),
             ("canonical", pa.string(), "null"),
-            ("robots_flags", pa.string(), "null"),
+            ("robots_flags", pa.uint16(), "null"),
             ("text", pa.string(), "null"),
             ("main_text", pa.string(), "null"),
             ("depth", pa.uint16()),
@@ -104,8 +102,8 @@ TABLES: Mapping[str, Layout] = {
         order=("host", "url", "visit"),
         looked_up=("url_hash",),
         repeated=(
-            "host", "domain", "error", "mime", "charset", "ip", "http", "lang", "robots_flags",
-            "warc_file",
+            "host", "domain", "error", "mime", "charset", "ip", "http", "lang", "truncated",
+            "robots_flags", "warc_file",
         ),
         wide=("title", "description", "text", "main_text"),
         group_rows=8_192,

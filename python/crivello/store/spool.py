@@ -80,39 +80,37 @@ class Spool:
             mine = name.startswith(f"{self._table}-") and name.endswith(_SUFFIX)
             if mine and name not in kept:
                 self._files.remove(self.path(name))
-        for segment in segments:
-            path = self.path(segment.name)
-            if not self._files.exists(path) or self._files.len(path) < segment.length:
-                raise Error(f"{self._files.path(path)}: shorter than the checkpoint says")
-            self._files.truncate(path, segment.length)
-            if zlib.crc32(self._files.read(path)) != segment.crc:
-                raise Error(f"{self._files.path(path)}: does not have the checkpoint's checksum")
         if segments and segments[-1].length < self.seal_bytes:
-            self._resume(self.closed.pop().name)
+            last = self.closed.pop()
+            path = self.path(last.name)
+            self._start(last.name, self._files.resume(path, last.length, last.crc))
+        for segment in self.closed:
+            self._files.restore(self.path(segment.name), segment.length, segment.crc)
 
     def path(self, name: str) -> str:
         """A segment's path under the crawl's directory."""
         return f"{self._folder}/{name}"
 
-    def _resume(self, name: str) -> None:
+    def _start(self, name: str, appender: Appender) -> None:
         self._open = name
-        self._appender = self._files.appender(self.path(name))
+        self._appender = appender
         self._opened = self._clock()
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch of the table's schema; a full segment is closed."""
-        if self._appender is None:
-            self._resume(f"{self._table}-{self._next:06}{_SUFFIX}")
-            self._next += 1
-            self._frame(self._schema.serialize())
-        self._frame(batch.serialize())
+        """Add a batch of the table's schema, after closing a segment that is full.
+
+        On an `OSError` (a full disk) nothing was added, and the call may be made again.
+        """
         if self._appender is not None and len(self._appender) >= self.seal_bytes:
             self.rotate()
-
-    def _frame(self, payload: pa.Buffer) -> None:
+        if self._appender is None:
+            name = f"{self._table}-{self._next:06}{_SUFFIX}"
+            self._start(name, self._files.appender(self.path(name)))
+            self._next += 1
         assert self._appender is not None
-        self._appender.append(_FRAME.pack(payload.size, zlib.crc32(payload)))
-        self._appender.append(payload.to_pybytes())
+        if not len(self._appender):
+            self._appender.append(_frame(self._schema.serialize()))
+        self._appender.append(_frame(batch.serialize()))
 
     def rotate(self) -> None:
         """Close the open segment, if there is one."""
@@ -123,8 +121,11 @@ class Spool:
         self._appender = None
 
     def checkpoint(self) -> list[Segment]:
-        """Flush, and list the live segments; one that has been open for too long is closed."""
-        if self._appender is not None and self._clock() - self._opened >= self.seal_seconds:
+        """Flush, and list the live segments; one that is full or old is closed."""
+        if self._appender is not None and (
+            len(self._appender) >= self.seal_bytes
+            or self._clock() - self._opened >= self.seal_seconds
+        ):
             self.rotate()
         if self._appender is None:
             return list(self.closed)
@@ -134,6 +135,10 @@ class Spool:
     def sealed(self, name: str) -> None:
         """A closed segment's rows are in Parquet: no later checkpoint lists it."""
         self.closed = [segment for segment in self.closed if segment.name != name]
+
+
+def _frame(payload: pa.Buffer) -> bytes:
+    return b"".join((_FRAME.pack(payload.size, zlib.crc32(payload)), payload))
 
 
 def read(data: bytes, name: str) -> pa.Table:

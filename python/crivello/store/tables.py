@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from crivello.errors import Error
 from crivello.store.manifest import SEALING, Manifest, Seal
 from crivello.store.schema import TABLES, conform, layout
@@ -35,7 +33,9 @@ State = dict[str, Any]
 class _Table:
     """One table: its spool, its manifest, and the seals under way."""
 
-    def __init__(self, files: Files, agent: int, name: str, state: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, files: Files, agent: int, name: str, state: Mapping[str, Any] | None
+    ) -> None:
         self.name = name
         self.files = files
         self.agent = agent
@@ -73,12 +73,15 @@ class _Table:
     def harvest(self, spool: Spool) -> None:
         """Take over what is sealed. A seal that failed raises once and may be started again."""
         for name, future in list(self.running.items()):
-            if future.done():
+            if not future.done():
+                continue
+            if future.exception() is not None:
                 del self.running[name]
-                entry = future.result()
-                self.manifest.extend([entry])
-                self.reclaimable.append(entry)
-                spool.sealed(name)
+            entry = future.result()
+            self.manifest.extend([entry])
+            self.reclaimable.append(entry)
+            spool.sealed(name)
+            del self.running[name]
 
     def reclaim(self, folder: str) -> None:
         while self.reclaimable:
@@ -170,12 +173,14 @@ class Tables:
             table.start(self._pool, self._spools[name])
 
     def finish(self) -> None:
-        """Seal every row and wait for it.
+        """Seal every row and wait for it; the `OSError` of a failed seal is raised here.
 
         After one more `checkpoint` and `reclaim`, `tables/<t>/*.parquet` is the whole table.
         """
         self.seal()
         wait([future for table in self._tables.values() for future in table.running.values()])
+        for name, table in self._tables.items():
+            table.harvest(self._spools[name])
 
     def sealing(self) -> int:
         """Segments that wait to be sealed or are being sealed."""
