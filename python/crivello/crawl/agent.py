@@ -124,15 +124,20 @@ class Agent:
         if ends.num_rows == 0:
             return
         self.parts.frontier.settle(ends)
-        for lease, failed in zip(ends["lease"].to_pylist(), ends["failed"].to_pylist(), strict=True):
+        columns = (ends[name].to_pylist() for name in ("lease", "failed", "error"))
+        for lease, failed, error in zip(*columns, strict=True):
             host = self._hosts_of_leases.pop(lease)
-            if failed and self.parts.frontier.failures(host) >= self.settings.fetch.dead_after:
-                self._retire(host)
+            if not failed:
+                continue
+            if error in rows.FORBIDDEN:
+                self._retire(host, error)
+            elif self.parts.frontier.failures(host) >= self.settings.fetch.dead_after:
+                self._retire(host, "dns" if error == "dns" else "host-dead")
 
-    def _retire(self, host: str) -> None:
-        """Give up a host that cannot be reached: its URLs fail without a request."""
+    def _retire(self, host: str, reason: str) -> None:
+        """Give up a host that cannot or may not be reached: its URLs fail without a request."""
         while (queued := self.parts.frontier.retire(host, 1024)).num_rows:
-            dead = rows.never_asked(queued, "host-dead", self._now())
+            dead = rows.never_asked(queued, reason, self._now())
             self.parts.tables.append("pages", dead)
             self.parts.counters.count_pages(dead)
             self.parts.frontier.stored(dead["visit"])
@@ -199,27 +204,24 @@ class Agent:
         return self.parts.frontier.queued < 2 * self.settings.fetch.visits
 
     def _sift(self, *, starving: bool) -> bool:
-        """Flush the sieve when it is full or the frontier starves; whether URLs came out.
+        """Flush the sieve if it is time, and admit what it lets out; whether anything came.
 
-        Early flushes may cost a twentieth of the time at most, so that a crawl that lives from
-        hand to mouth does not spend itself on merges.
+        A sieve that is full flushes by itself. Early flushes, when the frontier starves, may
+        cost a twentieth of the time at most, so that a crawl that lives from hand to mouth does
+        not spend itself on merges.
         """
         sieve, frontier = self.parts.sieve, self.parts.frontier
-        if sieve.pending == 0:
-            return False
-        idle = frontier.queued == 0 and frontier.in_flight == 0
-        paid_off = time.monotonic() - self._flushed_at >= 20 * self._flush_cost
-        if not (sieve.full or (starving and (idle or paid_off))):
-            return False
         started = time.monotonic()
-        sieve.flush()
-        fresh_urls = 0
+        idle = frontier.queued == 0 and frontier.in_flight == 0
+        paid_off = started - self._flushed_at >= 20 * self._flush_cost
+        if sieve.pending and starving and (idle or paid_off):
+            sieve.flush()
+            self._flushed_at = time.monotonic()
+            self._flush_cost = self._flushed_at - started
+        known = self.parts.counters.urls_known
         for fresh in sieve.take():
             self._admit(fresh)
-            fresh_urls += fresh.num_rows
-        self._flushed_at = time.monotonic()
-        self._flush_cost = self._flushed_at - started
-        return fresh_urls > 0
+        return self.parts.counters.urls_known > known
 
     def _admit(self, fresh: pa.RecordBatch) -> None:
         """URLs never seen before: into the table `urls` and to their hosts' queues."""

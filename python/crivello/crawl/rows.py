@@ -27,6 +27,9 @@ URLS = pa.schema(
 PASSING_ERRORS = pa.array(["dns", "connect", "timeout", "reset", "protocol", "tls"])
 PASSING_STATUSES = pa.array([408, 425, 429, 500, 502, 503, 504], pa.uint16())
 
+# Hosts that are not asked at all: private addresses, and strangers to whom nobody was named.
+FORBIDDEN = frozenset({"private", "identity"})
+
 
 def retryable(pages: pa.RecordBatch, *, attempts: int) -> pa.BooleanArray:
     """Which rows failed for a reason that may pass, and have attempts left."""

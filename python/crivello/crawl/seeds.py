@@ -74,3 +74,18 @@ def stranger(seeds: Iterable[str], rules: Iterable[str]) -> str | None:
     """The first seed whose host is somebody else's, so that the crawler must introduce itself."""
     rules = list(rules)
     return next((seed for seed in seeds if not is_local(seed) and not is_resolved(seed, rules)), None)
+
+
+def local_hosts(seeds: Iterable[str]) -> list[str]:
+    """Authorities of seeds that are local by themselves: only these may be asked as such."""
+    return sorted({urlsplit(seed).netloc for seed in seeds if is_local(seed)})
+
+
+def resolved_addresses(rules: Iterable[str]) -> list[str]:
+    """The addresses to which `--resolve` rules lead."""
+    addresses = set()
+    for rule in rules:
+        target = rule.partition("=")[2]
+        bare = target[1:].partition("]")[0] if target.startswith("[") else target.partition(":")[0]
+        addresses.add(bare if target.count(":") <= 1 or target.startswith("[") else target)
+    return sorted(addresses)
