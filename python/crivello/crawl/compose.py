@@ -7,6 +7,7 @@ of the memory budget and the checkpoint it goes on from.
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 NUMBER = 0
 CHECKPOINT = f"{AGENT}/checkpoint.json"
+LAST_WAIT_MS = 50
 
 # Shares of the memory budget; the rest is for batches on their way and for sealing.
 SIEVE_SHARE = 0.20
@@ -69,7 +71,7 @@ def run(
 
     agent.offer_seeds(rows.urls(list(settings.crawl.seeds), depth=0))
     ending = agent.run(stop=stop, on_turn=on_turn)
-    _wind_down(parts)
+    _wind_down(agent)
     final = status.write({"finished": "finished", "limit": "stopped"}.get(ending, "interrupted"))
     return Summary(
         ending=ending, status=final, pages_this_run=final.pages_stored - stored_before
@@ -80,6 +82,8 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
     known: Mapping[str, Any] = state or {}
     budget = settings.memory.total
     counters = Counters.restore(known.get("counters"))
+    # Archive records get their identifiers from this key, so that one written again is the same.
+    crawl_key = known.get("crawl_key") or secrets.randbits(63)
     scope = Scope(settings.crawl.scope, list(settings.crawl.seeds))
     for target in counters.moved_seeds:
         scope.add(target)
@@ -105,7 +109,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         keep_links="links" in settings.store.keep,
         keep_text="text" in settings.store.keep,
         warc_level=settings.store.warc_gzip_level if warcs is not None else None,
-        crawl_key=known.get("crawl_key") or _crawl_key(files),
+        crawl_key=crawl_key,
         recent_bytes=int(budget * RECENT_SHARE),
     )
     durable: dict[str, checkpoint.Durable] = {
@@ -123,6 +127,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         epoch=known.get("epoch", 0),
         extra=lambda: {
             "agent": NUMBER,
+            "crawl_key": crawl_key,
             "counters": counters.checkpoint(),
             "settings_hash": settings.digest(),
         },
@@ -197,11 +202,6 @@ def _visits(ledger: Ledger, settings: Settings) -> Visits:
     )
 
 
-def _crawl_key(files: Files) -> int:
-    """A number of this directory, from which archive records get reproducible identifiers."""
-    return int.from_bytes(str(files.root).encode()[-8:], "big")
-
-
 def _remember(
     files: Files, settings: Settings, parts: Parts, state: dict[str, Any] | None
 ) -> None:
@@ -218,9 +218,12 @@ def _remember(
         parts.duplicates.remember(snapshot)
 
 
-def _wind_down(parts: Parts) -> None:
+def _wind_down(agent: Agent) -> None:
     """Stop asking, keep what is on its way through the page workers, seal everything."""
+    parts = agent.parts
     parts.visits.stop()
+    while agent.absorb(LAST_WAIT_MS):
+        pass
     parts.workers.join()
     parts.tables.finish()
     if parts.warcs is not None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import pyarrow as pa
 
 from crivello.config import FILE, OPTIONS, Settings, cold_changes
 from crivello.crawl import compose
 from crivello.crawl.lock import CrawlLock
 from crivello.crawl.seeds import normalised, stranger
-from crivello.crawl.status import AGENT, Status
+from crivello.crawl.status import AGENT, Status, read_status
 from crivello.errors import UsageError
+from crivello.store import Rows, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -160,17 +162,58 @@ class Crawl:
                 self.path, settings, stop=stop, on_progress=on_progress, fault=self._fault
             )
 
+    def sql(self, query: str) -> Rows:
+        """Ask the tables `urls`, `pages`, `links`, `robots`, `clusters` in DuckDB's SQL."""
+        with Snapshot.open(self.path) as snapshot:
+            return snapshot.sql(query)
+
+    @property
+    def pages(self) -> TableView:
+        """The table `pages`."""
+        return TableView(self.path, "pages")
+
+    @property
+    def urls(self) -> TableView:
+        """The table `urls`."""
+        return TableView(self.path, "urls")
+
+    @property
+    def links(self) -> TableView:
+        """The table `links`."""
+        return TableView(self.path, "links")
+
+    def status(self) -> dict[str, Any]:
+        """What the crawl last said of itself, whether it runs or not."""
+        return read_status(self.path)
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table of a crawl as it was at the last checkpoint."""
+
+    path: Path
+    name: str
+
+    def sql(self, query: str) -> Rows:
+        """Ask it in SQL, by its name."""
+        with Snapshot.open(self.path) as snapshot:
+            return snapshot.sql(query)
+
+    def to_arrow(self) -> pa.Table:
+        """All of it, in memory."""
+        with Snapshot.open(self.path) as snapshot:
+            return snapshot.table(self.name)
+
+    def __len__(self) -> int:
+        with Snapshot.open(self.path) as snapshot:
+            return snapshot.count(self.name)
+
 
 def open_crawl(path: str | Path) -> Crawl:
     """Open the crawl in a directory; an error when there is none."""
     if not (Path(path) / FILE).exists():
         raise UsageError(f"{path}: is not a crawl (it holds no {FILE})")
     return Crawl(path)
-
-
-def new_key() -> int:
-    """A secret 63-bit key, by which signatures of this crawl cannot be crafted."""
-    return secrets.randbits(63)
 
 
 def _refuse_foreign(path: Path) -> None:
