@@ -56,7 +56,7 @@ impl PyWarcRecords {
         finished(py, py.detach(|| self.writer.response(&exchange)))
     }
 
-    #[pyo3(signature = (url, date_us, ip, head, body=b"", visit=0))]
+    #[pyo3(signature = (url, date_us, ip, head, body=b"".as_slice(), visit=0))]
     fn request<'py>(
         &mut self,
         py: Python<'py>,
