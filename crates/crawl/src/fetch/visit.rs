@@ -342,7 +342,7 @@ impl Visit {
                 found.body = if coding.is_empty() {
                     response.body
                 } else {
-                    coding::decode(&coding, &response.body, MAX_ROBOTS).body.into()
+                    coding::decode(&coding, &response.body, MAX_ROBOTS).body.into_owned().into()
                 };
             }
             break;

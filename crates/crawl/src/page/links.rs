@@ -51,6 +51,28 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
+    /// All kinds.
+    pub const ALL: [Self; 13] = [
+        Self::A,
+        Self::Area,
+        Self::Iframe,
+        Self::Frame,
+        Self::MetaRefresh,
+        Self::Feed,
+        Self::Sitemap,
+        Self::Redirect,
+        Self::Img,
+        Self::Script,
+        Self::Css,
+        Self::Form,
+        Self::Link,
+    ];
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
     /// The name used in tables and settings.
     pub const fn as_str(self) -> &'static str {
         match self {
