@@ -260,6 +260,14 @@ impl fmt::Debug for Url {
     }
 }
 
+/// Parses an absolute URL into a string that is used again; see [`Url::parse`].
+///
+/// # Errors
+/// As [`Url::parse`]; `out` is then empty.
+pub fn parse_into(input: &str, out: &mut String) -> Result<Parts, UrlError> {
+    parse::parse_into(None, input, out)
+}
+
 /// xxh3-64 of a normalised URL (seed 0): `url_hash` in every table.
 pub fn hash(url: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(url.as_bytes())
