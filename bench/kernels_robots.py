@@ -72,7 +72,9 @@ def main() -> None:
     ours = len(paths) / best(lambda: robots.allowed_paths(AGENT, paths))
     protego = len(few) / best(lambda: [other.can_fetch(url, AGENT) for url in few], 2)
     library = len(few) / best(lambda: [third.can_fetch(AGENT, url) for url in few], 2)
-    rules = sum(line.startswith(("Allow", "Disallow")) for line in texts[0].split("BadBot")[0].splitlines())
+    rules = sum(
+        line.startswith(("Allow", "Disallow")) for line in texts[0].split("BadBot")[0].splitlines()
+    )
     print(f"decide  crivello {ours / 1e6:8.2f} M/s    (target 5; {rules} rules apply)")
     print(f"        Protego  {protego / 1e6:8.2f} M/s    {ours / protego:6.1f} x")
     print(f"        urllib   {library / 1e6:8.2f} M/s    {ours / library:6.1f} x")

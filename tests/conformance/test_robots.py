@@ -114,6 +114,7 @@ def commons_body(case: dict) -> bytes:
 
 EXACT = [case for case in COMMONS["cases"] if case["exact_agent_match"]]
 
+
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: case["test"])
 def test_crawler_commons_decisions(case):
     robots = Robots.parse(commons_body(case))

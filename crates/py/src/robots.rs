@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crivello_crawl::robots::{self, Kind, RequestRate, Robots, Rules, Window};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 
 use crate::url::parse;
 
@@ -58,9 +59,11 @@ impl PyRobots {
         Ok(self.rules(agent).allowed(parse(url)?.path_and_query()))
     }
 
-    fn allowed_paths(&self, py: Python<'_>, agent: &str, paths: Vec<String>) -> Vec<bool> {
+    fn allowed_paths(&self, py: Python<'_>, agent: &str, paths: Vec<PyBackedStr>) -> Vec<bool> {
         let rules = self.rules(agent);
-        py.detach(|| paths.iter().map(|path| rules.allowed(path)).collect())
+        let decisions = py.detach(|| paths.iter().map(|path| rules.allowed(path)).collect());
+        drop(paths); // borrowed from Python's strings: released while its lock is held
+        decisions
     }
 
     fn crawl_delay(&self, agent: &str) -> Option<f64> {

@@ -17,7 +17,7 @@ impl PyScope {
         let kind = kind.parse().map_err(|e: crivello_crawl::scope::UnknownKind| {
             PyValueError::new_err(e.to_string())
         })?;
-        let seeds = seeds.iter().map(|seed| parse(seed)).collect::<PyResult<Vec<_>>>()?;
+        let seeds = seeds.into_iter().map(|seed| parse(&seed)).collect::<PyResult<Vec<_>>>()?;
         Ok(Self(Scope::new(kind, &seeds)))
     }
 

@@ -81,7 +81,7 @@ impl<'a> UrlRef<'a> {
         if text.len() > MAX_LENGTH {
             return None;
         }
-        let path = host + memchr::memchr(b'/', text[host..].as_bytes())?;
+        let path = host + memchr::memchr(b'/', &text.as_bytes()[host..])?;
         let authority = &text[host..path];
         let name = authority.rfind(']').map_or(0, |bracket| bracket + 1);
         let name_end = authority[name..].find(':').map_or(authority.len(), |colon| name + colon);
