@@ -50,15 +50,15 @@ pub struct Line<'a> {
     pub comment: bool,
 }
 
-/// The keys, with what else is understood for them.
-const KEYS: [(Kind, &[&str], &[&str]); 7] = [
-    (Kind::UserAgent, &["user-agent"], &["useragent", "user agent"]),
-    (Kind::Disallow, &["disallow"], &["dissallow", "dissalow", "disalow", "diasllow", "disallaw"]),
-    (Kind::Allow, &["allow"], &[]),
-    (Kind::Sitemap, &["sitemap"], &["site-map"]),
-    (Kind::CrawlDelay, &["crawl-delay"], &["crawldelay", "crawl delay"]),
-    (Kind::RequestRate, &["request-rate"], &["requestrate", "request rate"]),
-    (Kind::VisitTime, &["visit-time"], &["visittime", "visit time"]),
+/// The keys, with what else is understood for them, which begins with the same letter.
+const KEYS: [(Kind, &str, &[&str]); 7] = [
+    (Kind::Disallow, "disallow", &["dissallow", "dissalow", "disalow", "diasllow", "disallaw"]),
+    (Kind::Allow, "allow", &[]),
+    (Kind::UserAgent, "user-agent", &["useragent", "user agent"]),
+    (Kind::Sitemap, "sitemap", &["site-map"]),
+    (Kind::CrawlDelay, "crawl-delay", &["crawldelay", "crawl delay"]),
+    (Kind::RequestRate, "request-rate", &["requestrate", "request rate"]),
+    (Kind::VisitTime, "visit-time", &["visittime", "visit time"]),
 ];
 
 /// Cuts what is beyond the limit, together with the line that the limit would cut in two: half
@@ -115,13 +115,16 @@ fn line(text: &[u8], start: usize, end: usize, number: usize) -> Line<'_> {
 }
 
 fn classify(key: &[u8]) -> (Kind, bool) {
-    for (kind, right, wrong) in KEYS {
-        let same = |known: &&str| known.as_bytes().eq_ignore_ascii_case(key);
-        if right.iter().any(same) {
-            return (kind, false);
+    let Some(first) = key.first().map(u8::to_ascii_lowercase) else { return (Kind::Other, false) };
+    for (kind, right, wrong) in &KEYS {
+        if right.as_bytes()[0] != first {
+            continue;
         }
-        if wrong.iter().any(same) {
-            return (kind, true);
+        if right.as_bytes().eq_ignore_ascii_case(key) {
+            return (*kind, false);
+        }
+        if wrong.iter().any(|wrong| wrong.as_bytes().eq_ignore_ascii_case(key)) {
+            return (*kind, true);
         }
     }
     (Kind::Other, false)
@@ -132,7 +135,7 @@ fn without_colon(content: &[u8]) -> Option<(&[u8], bool, Kind, usize)> {
     let indent = content.len() - content.trim_ascii_start().len();
     let bytes = &content[indent..];
     for (kind, right, wrong) in KEYS {
-        for known in right.iter().chain(wrong) {
+        for known in std::iter::once(&right).chain(wrong) {
             let Some((key, rest)) = bytes.split_at_checked(known.len()) else { continue };
             let spaced = rest.first().is_some_and(u8::is_ascii_whitespace);
             if spaced && key.eq_ignore_ascii_case(known.as_bytes()) {

@@ -90,7 +90,7 @@ impl Rules {
         records: impl Iterator<Item = (Kind, &'a [u8])>,
         agent: &str,
     ) -> Self {
-        let token = token(agent.trim_ascii().as_bytes());
+        let token = token(agent.as_bytes());
         let (mut ours, mut all) = (Group::default(), Group::default());
         let (mut for_us, mut for_all, mut rule_seen) = (false, false, false);
         for (kind, value) in records {
@@ -199,8 +199,16 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// The product token that a name begins with. The RFC has letters, `_` and `-`; digits, `.`,
-/// `!` and other scripts are taken too, as agents have them in their names.
+/// `!` and other scripts are taken too, as agents have them in their names. Nobody's name is
+/// `Mozilla`: in `Mozilla/5.0 (compatible; Bot/1.0; …)` it is what comes after `compatible;`.
 fn token(name: &[u8]) -> &[u8] {
+    let name = name.trim_ascii_start();
+    let name = match memchr::memmem::find(name, b"compatible;") {
+        Some(at) if name.len() > 7 && name[..7].eq_ignore_ascii_case(b"mozilla") => {
+            name[at + 11..].trim_ascii_start()
+        }
+        _ => name,
+    };
     let part = |byte: &u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'!' | 0x80..)
     };

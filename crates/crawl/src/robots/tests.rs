@@ -28,6 +28,19 @@ fn a_group_of_ones_own_replaces_the_one_for_all() {
 }
 
 #[test]
+fn the_product_token_of_a_browser_like_name_is_found() {
+    let body = "User-agent: Bot\nDisallow: /b\nUser-agent: mozilla/4.0 (compatible; Old/1.0)\nDisallow: /o";
+    for (agent, path) in [
+        ("Mozilla/5.0 (compatible; bot/1.1; +http://bot)", "/b"),
+        ("BOT/2 (x)", "/b"),
+        ("old", "/o"),
+    ] {
+        assert!(!allowed(body, agent, path), "{agent}");
+    }
+    assert!(allowed(body, "Mozilla/5.0 (X11)", "/o"));
+}
+
+#[test]
 fn the_longest_match_wins_and_allow_wins_ties() {
     let body =
         "User-agent: *\nAllow: /p\nDisallow: /\nDisallow: /p*.htm\nAllow: /same\nDisallow: /same";
