@@ -25,14 +25,20 @@ pub(super) fn decode<'a>(
     let stated = declared
         .and_then(|label| Encoding::for_label(label.as_bytes()))
         .or_else(|| if html { prescan(body) } else { xml_declaration(body) });
-    let encoding = match stated {
-        Some(encoding) => encoding,
-        None => match std::str::from_utf8(body) {
-            Ok(text) => return (Cow::Borrowed(text), UTF_8),
-            Err(_) => guess(body),
-        },
-    };
+    let encoding = stated.unwrap_or_else(|| undeclared(body, html));
     (encoding.decode_without_bom_handling(body).0, encoding)
+}
+
+/// Bytes that are UTF-8 beyond ASCII are nothing else; otherwise a parser that meets a late
+/// `meta` changes to its encoding, and only then is it a guess.
+fn undeclared(body: &[u8], html: bool) -> &'static Encoding {
+    let valid = Encoding::utf8_valid_up_to(body) == body.len();
+    if valid && !body.is_ascii() {
+        return UTF_8;
+    }
+    let start = &body[..body.len().min(GUESSED)];
+    let late = if html { Prescan { bytes: start, at: 0 }.find() } else { None };
+    late.unwrap_or_else(|| if valid { UTF_8 } else { guess(body) })
 }
 
 fn guess(body: &[u8]) -> &'static Encoding {
@@ -98,15 +104,16 @@ impl Prescan<'_> {
                 self.at += memchr::memmem::find(&self.bytes[self.at..], b"-->")? + 3;
             } else if is_meta(rest) {
                 self.at += 5;
-                if let Some(encoding) = self.meta()? {
-                    return Some(encoding);
+                let encoding = self.meta();
+                if encoding.is_some() {
+                    return encoding;
                 }
             } else {
                 let name = usize::from(rest.get(1) == Some(&b'/')) + 1;
                 match rest.get(name)? {
                     byte if byte.is_ascii_alphabetic() => {
                         self.at += rest.iter().position(|&b| is_space(b) || b == b'>')?;
-                        while self.attribute()?.is_some() {}
+                        while self.attribute().is_some() {}
                     }
                     _ if name == 2 || matches!(rest.get(1), Some(b'!' | b'?')) => {
                         self.at += memchr::memchr(b'>', rest)? + 1;
@@ -117,11 +124,11 @@ impl Prescan<'_> {
         }
     }
 
-    /// The attributes of a `meta`: outer nothing at the end of the bytes.
-    fn meta(&mut self) -> Option<Option<&'static Encoding>> {
+    /// What a `meta` declares, if its tag ends within the bytes.
+    fn meta(&mut self) -> Option<&'static Encoding> {
         let mut seen: Vec<Vec<u8>> = Vec::new();
         let (mut got_pragma, mut need_pragma, mut charset) = (false, None, None);
-        while let Some((name, value)) = self.attribute()? {
+        while let Some((name, value)) = self.attribute() {
             if seen.contains(&name) {
                 continue;
             }
@@ -142,18 +149,18 @@ impl Prescan<'_> {
             seen.push(name);
         }
         let usable = need_pragma == Some(false) || (need_pragma == Some(true) && got_pragma);
-        Some(charset.filter(|_| usable).map(not_wide))
+        self.peek()?;
+        charset.filter(|_| usable).map(not_wide)
     }
 
-    /// The standard's "get an attribute": lower-cased name and value, inner nothing at the end
-    /// of the tag, outer nothing at the end of the bytes.
-    #[allow(clippy::option_option)]
-    fn attribute(&mut self) -> Option<Option<(Vec<u8>, Vec<u8>)>> {
+    /// The standard's "get an attribute": lower-cased name and value; nothing at the end of the
+    /// tag, where [`Prescan::peek`] still sees its `>`, and at the end of the bytes.
+    fn attribute(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         while is_space(self.peek()?) || self.peek()? == b'/' {
             self.at += 1;
         }
         if self.peek()? == b'>' {
-            return Some(None);
+            return None;
         }
         let mut name = Vec::new();
         loop {
@@ -164,12 +171,12 @@ impl Prescan<'_> {
             if is_space(byte) {
                 self.skip_spaces()?;
                 if self.peek()? != b'=' {
-                    return Some(Some((name, Vec::new())));
+                    return Some((name, Vec::new()));
                 }
                 break;
             }
             if byte == b'/' || byte == b'>' {
-                return Some(Some((name, Vec::new())));
+                return Some((name, Vec::new()));
             }
             name.push(byte.to_ascii_lowercase());
             self.at += 1;
@@ -191,7 +198,7 @@ impl Prescan<'_> {
                 self.at += 1;
             }
         }
-        Some(Some((name, value)))
+        Some((name, value))
     }
 
     fn peek(&self) -> Option<u8> {

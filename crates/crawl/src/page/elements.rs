@@ -35,7 +35,7 @@ pub enum Element {
     Textarea,
     Title,
     Xmp,
-    /// An element of SVG or MathML in which HTML goes on.
+    /// An element of SVG or `MathML` in which HTML goes on.
     Integration,
     Other,
 }

@@ -56,10 +56,10 @@ pub fn reference(bytes: &[u8], in_attribute: bool) -> Option<Reference> {
     }
     let run = rest.iter().take(LONGEST_NAME + 1).take_while(|b| b.is_ascii_alphanumeric()).count();
     let name = std::str::from_utf8(&rest[..run]).ok()?;
-    if rest.get(run) == Some(&b';') {
-        if let Some((first, second)) = find(&TABLE.all, name) {
-            return Some(Reference { first, second, length: run + 2 });
-        }
+    if rest.get(run) == Some(&b';')
+        && let Some((first, second)) = find(&TABLE.all, name)
+    {
+        return Some(Reference { first, second, length: run + 2 });
     }
     (2..=run.min(LONGEST_BARE)).rev().find_map(|length| {
         let (first, second) = find(&TABLE.bare, &name[..length])?;

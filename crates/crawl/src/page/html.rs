@@ -87,7 +87,7 @@ impl<'a> Sink<'a> for Scan<'a> {
                     title.push_str(&decode::text(raw, kind));
                 }
             }
-            Some(Element::Style) => self.style(Cow::Borrowed(raw)),
+            Some(Element::Style) => self.style(raw),
             Some(_) => {}
         }
     }
@@ -114,7 +114,7 @@ impl<'a> Sink<'a> for Scan<'a> {
             self.enter_html();
         }
         if let Some(style) = self.attributes.get(Slot::Style) {
-            self.style(decode::attribute(style));
+            self.style(&decode::attribute(style));
         }
         match self.element {
             Element::Other => Content::Data,
@@ -141,7 +141,7 @@ impl<'a> Sink<'a> for Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// A start tag that SVG and MathML do not know ends them.
+    /// A start tag that SVG and `MathML` do not know ends them.
     fn enter_html(&mut self) {
         if self.foreign() && breaks_out(self.name) {
             while self.foreign() {
@@ -372,8 +372,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn style(&mut self, style: Cow<'_, str>) {
-        values::css(&style, |url, imported| {
+    fn style(&mut self, style: &str) {
+        values::css(style, |url, imported| {
             let kind = if imported { LinkKind::Css } else { LinkKind::Img };
             self.links.add(&clean_decoded(Cow::Borrowed(url)), kind);
         });

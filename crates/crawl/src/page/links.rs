@@ -46,7 +46,7 @@ pub enum LinkKind {
     Css,
     /// `form action`; the link's `rel` is the method.
     Form,
-    /// Any other `link`, and what `object`, `embed`, `video`, `cite`, OpenGraph refer to.
+    /// Any other `link`, and what `object`, `embed`, `video`, `cite`, `og:` properties refer to.
     Link,
 }
 

@@ -131,7 +131,7 @@ fn sniff(body: &[u8]) -> (&'static str, Form) {
         first.get(..tag.len()).is_some_and(|word| word.eq_ignore_ascii_case(tag))
             && (tag.ends_with(b"-") || matches!(first.get(tag.len()), Some(b' ' | b'>')))
     };
-    if TAGS.iter().any(|t| tag(&t)) {
+    if TAGS.iter().any(tag) {
         return ("text/html", Form::Html);
     }
     if start.starts_with(b"%PDF-") {
@@ -141,7 +141,7 @@ fn sniff(body: &[u8]) -> (&'static str, Form) {
         return ("text/plain", Form::Plain);
     }
     let binary = |&b: &u8| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
-    if start.iter().any(|b| binary(b)) {
+    if start.iter().any(binary) {
         return ("application/octet-stream", Form::Binary);
     }
     ("text/plain", Form::Plain)

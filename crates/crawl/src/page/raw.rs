@@ -6,7 +6,8 @@ use super::tokeniser::{Cursor, is_space};
 
 /// Whether `bytes` begins with `name` in any case and a byte that ends a tag's name.
 fn named(bytes: &[u8], name: &[u8]) -> bool {
-    bytes.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
+    !name.is_empty()
+        && bytes.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
         && bytes.get(name.len()).is_some_and(|&b| is_space(b) || b == b'/' || b == b'>')
 }
 

@@ -105,17 +105,16 @@ impl TextWriter {
         let mut at = 0;
         while at < bytes.len() {
             match bytes[at] {
-                b'&' => match reference(&bytes[at..], false) {
-                    Some(found) => {
+                b'&' => {
+                    if let Some(found) = reference(&bytes[at..], false) {
                         self.character(found.first);
                         found.second.into_iter().for_each(|second| self.character(second));
                         at += found.length;
-                    }
-                    None => {
+                    } else {
                         self.write("&");
                         at += 1;
                     }
-                },
+                }
                 0 => at += 1,
                 byte if CLASS[byte as usize] == SPACE => {
                     self.space();
@@ -171,8 +170,9 @@ impl TextWriter {
             return;
         }
         if self.gap != Gap::None {
-            if !self.text.is_empty() && !(self.gap == Gap::Line && self.text.ends_with('\n')) {
-                self.text.push(if self.gap == Gap::Line { '\n' } else { ' ' });
+            let gap = if self.gap == Gap::Line { '\n' } else { ' ' };
+            if !self.text.is_empty() && !self.text.ends_with('\n') {
+                self.text.push(gap);
             }
             self.gap = Gap::None;
         }

@@ -35,7 +35,10 @@ impl Name<'_> {
     }
 }
 
-/// The packed form of a name in lower case, at most eight bytes long.
+/// The packed form of a name in lower case.
+///
+/// # Panics
+/// When the name is longer than eight bytes; names are constants.
 pub const fn key(name: &str) -> u64 {
     let bytes = name.as_bytes();
     assert!(bytes.len() <= 8, "a packed name has at most eight bytes");

@@ -40,12 +40,11 @@ pub fn css(style: &str, mut each: impl FnMut(&str, bool)) {
             continue;
         }
         let inside = style[open + 1..].trim_start();
-        let url = match inside.as_bytes().first() {
-            Some(b'"' | b'\'') => quoted(inside),
-            _ => {
-                let end = inside.find(|c: char| "()\"'".contains(c) || c.is_ascii_whitespace());
-                end.map(|end| &inside[..end])
-            }
+        let url = if inside.starts_with(['"', '\'']) {
+            quoted(inside)
+        } else {
+            let end = inside.find(|c: char| "()\"'".contains(c) || c.is_ascii_whitespace());
+            end.map(|end| &inside[..end])
         };
         if let Some(url) = url {
             let imported = before[..open - 3].trim_ascii_end();
@@ -58,17 +57,18 @@ pub fn css(style: &str, mut each: impl FnMut(&str, bool)) {
         let rest = &bytes[at..];
         if rest.len() > 7 && rest[..7].eq_ignore_ascii_case(b"@import") {
             let rest = style[at + 7..].trim_start();
-            if rest.starts_with(['"', '\'']) {
-                quoted(rest).into_iter().for_each(|url| each(url, true));
+            if let Some(url) = quoted(rest) {
+                each(url, true);
             }
         }
     }
 }
 
-/// What stands between the quote at the start and the next one like it, on one line: a quote
+/// What stands between a quote at the start and the next one like it, on one line: a quote
 /// left open ends with its line, which keeps the scan short.
 fn quoted(text: &str) -> Option<&str> {
-    let (quote, rest) = (text.as_bytes()[0], &text[1..]);
+    let quote = *text.as_bytes().first()?;
+    let rest = text.strip_prefix(['"', '\''])?;
     let end = memchr2(quote, b'\n', rest.as_bytes())?;
     (rest.as_bytes()[end] == quote).then(|| &rest[..end])
 }
