@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crivello_crawl::files::{Appender, Fault, Files, PathError};
+use crivello_crawl::files::{Appender, Fault, FileState, Files, PathError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,6 +17,27 @@ pub fn os_error(error: io::Error) -> PyErr {
     let said = cause.source.to_string();
     let said = said.split(" (os error").next().unwrap_or_default().to_owned();
     PyOSError::new_err((code, said, cause.path.display().to_string()))
+}
+
+/// What a checkpoint keeps of a file, as a dictionary that goes into JSON.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub struct State {
+    path: String,
+    len: u64,
+    crc: u32,
+}
+
+impl From<FileState> for State {
+    fn from(FileState { path, len, crc }: FileState) -> Self {
+        Self { path, len, crc }
+    }
+}
+
+impl From<State> for FileState {
+    fn from(State { path, len, crc }: State) -> Self {
+        Self { path, len, crc }
+    }
 }
 
 /// A directory of durable files: the one door to bytes that must survive a crash.
