@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// The `OSError` of an input/output error, with `errno` and `filename` where they are known.
+#[expect(clippy::needless_pass_by_value)] // the shape that `map_err` wants
 pub fn os_error(error: io::Error) -> PyErr {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<PathError>());
     let Some((cause, code)) = cause.and_then(|c| Some((c, c.source.raw_os_error()?))) else {
@@ -124,7 +125,7 @@ impl PyFiles {
     }
 
     fn __repr__(&self) -> String {
-        format!("Files({:?}, fsync={})", self.0.path(""), self.0.fsync())
+        format!("Files({}, fsync={})", self.0.path("").display(), self.0.fsync())
     }
 }
 

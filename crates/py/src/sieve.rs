@@ -59,12 +59,7 @@ impl PySieveBuffer {
     }
 
     #[pyo3(signature = (batch, start=0))]
-    fn offer(
-        &mut self,
-        py: Python<'_>,
-        batch: &Bound<'_, PyAny>,
-        start: usize,
-    ) -> PyResult<usize> {
+    fn offer(&mut self, py: Python<'_>, batch: &Bound<'_, PyAny>, start: usize) -> PyResult<usize> {
         let batch = import(batch)?;
         py.detach(|| self.0.offer(&batch, start)).map_err(error)
     }
@@ -170,6 +165,7 @@ fn find_signature(
 
 /// Offers of URLs that come from no page, taken as they are.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value)] // Python's strings are copied into it
 fn offer_rows(urls: Vec<String>) -> PyResult<PyBatch> {
     if urls.iter().map(String::len).sum::<usize>() > i32::MAX as usize {
         return Err(PyValueError::new_err("more than 2 GiB of URLs in one offer"));
