@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -274,6 +275,7 @@ def dies(work: Callable[[], object]) -> bool:
     """Whether a copy of this process that does the work dies of a signal."""
     child = os.fork()
     if child == 0:
+        faulthandler.disable()  # its death is wanted: no report
         try:
             work()
         finally:
