@@ -98,7 +98,12 @@ impl PyFrontier {
         py.detach(|| self.0.stored(batch::hashes(&visits, "visit")?)).map_err(error)
     }
 
-    fn retry(&mut self, py: Python<'_>, visits: &Bound<'_, PyAny>, not_before: i64) -> PyResult<()> {
+    fn retry(
+        &mut self,
+        py: Python<'_>,
+        visits: &Bound<'_, PyAny>,
+        not_before: i64,
+    ) -> PyResult<()> {
         let visits = import(visits)?;
         py.detach(|| self.0.retry(batch::hashes(&visits, "visit")?, not_before)).map_err(error)
     }

@@ -96,7 +96,10 @@ impl Segments {
 
     /// The error for records of a queue that are not where they should be.
     pub(super) fn lost(&self, chunk: Option<&Chunk>) -> FrontierError {
-        self.damaged(chunk.map_or(self.next, |chunk| chunk.segment), "does not hold the records of its queue")
+        self.damaged(
+            chunk.map_or(self.next, |chunk| chunk.segment),
+            "does not hold the records of its queue",
+        )
     }
 
     /// Writes records and says where they are.
@@ -120,7 +123,14 @@ impl Segments {
         segment.len = writer.appender.len();
         segment.living += CRC + records.len() as u64;
         segment.chunks += 1;
-        Ok(Chunk { first, offset, len: records.len() as u32, count, segment: number, logged: false })
+        Ok(Chunk {
+            first,
+            offset,
+            len: records.len() as u32,
+            count,
+            segment: number,
+            logged: false,
+        })
     }
 
     /// Reads the records of a chunk.
