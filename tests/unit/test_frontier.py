@@ -456,7 +456,7 @@ OPTIONS: list[dict[str, Any]] = [
 def test_both_frontiers_do_the_same_whatever_happens(options, tmp_path):
     for _ in range(6):
         seed = random.randrange(2**32)
-        print("seed", seed)  # noqa: T201
+        print("seed", seed)
         pair = Pair(tmp_path / str(seed), seed, options)
         steps = [pair.push, pair.lease, pair.lease, pair.settle, pair.land]
         steps += [pair.set_host, pair.retire, pair.checkpoint, pair.crash]

@@ -37,6 +37,7 @@ struct PyFrontier(Frontier);
 
 #[pymethods]
 impl PyFrontier {
+    #[expect(clippy::too_many_arguments)]
     #[new]
     #[pyo3(signature = (files, dir, *, delay_us, ip_delay_us, local_ip_delay_us, ratio, burst,
         burst_us, backoff_us, agent, segment_bytes, state))]

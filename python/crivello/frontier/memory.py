@@ -169,10 +169,10 @@ class MemoryFrontier:
     def retry(self, visits: pa.UInt64Array, not_before: int) -> None:
         """Instead of `stored`: back to the tails, one attempt more, the hosts not before then."""
         for visit in self._in_flight(visits):
-            name, (*url, attempt) = self._flight.pop(visit)
+            name, (url, url_hash, depth, score, attempt) = self._flight.pop(visit)
             host = self._hosts[name]
             self.set_host(name, hold_until=max(host.hold_until, not_before))
-            host.queue.append((*url, min(attempt + 1, 255)))
+            host.queue.append((url, url_hash, depth, score, min(attempt + 1, 255)))
             self._awake(host)
 
     def set_host(
@@ -202,13 +202,17 @@ class MemoryFrontier:
     def restore_clocks(self, rows: ArrowBatch) -> None:
         """Let hosts and IPs wait as the ledger says (schema `CLOCKS`)."""
         for row in pa.record_batch(rows).to_pylist():
-            hosts = [self._host(row["host"])] if row["host"] is not None else []
-            before = [self._lawful(host) for host in hosts]
-            for record in [*hosts, *([self._ip(row["ip"])] if row["ip"] is not None else [])]:
-                record.ended = max(record.ended, row["not_before"] - row["delay_us"])
-                record.hold_until = max(record.hold_until, row["not_before"])
-            for host, time in zip(hosts, before, strict=True):
-                self._move(host, time)
+            asked = row["not_before"] - row["delay_us"]
+            if row["ip"] is not None:
+                ip = self._ip(row["ip"])
+                ip.ended = max(ip.ended, asked)
+                ip.hold_until = max(ip.hold_until, row["not_before"])
+            if row["host"] is not None:
+                host = self._host(row["host"])
+                before = self._lawful(host)
+                host.ended = max(host.ended, asked)
+                host.hold_until = max(host.hold_until, row["not_before"])
+                self._move(host, before)
 
     def next_ready(self) -> int | None:
         """When the first waiting host's time comes; None if none waits for time alone."""

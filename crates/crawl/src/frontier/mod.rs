@@ -24,7 +24,7 @@
 //! deterministic in the calls and the times passed in. Cost: *O*(log hosts) a lease; in memory
 //! one record a host and IP, whatever the number of URLs.
 //!
-//! Reference: the host queue of Mercator (Heydon & Najork 1999) and BUbiNG's workbench
+//! Reference: the host queue of Mercator (Heydon & Najork 1999) and `BUbiNG`'s workbench
 //! (Boldi, Marino, Santini & Vigna 2014), where visit states queue by IP in the same way.
 
 mod heap;
