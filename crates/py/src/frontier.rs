@@ -37,6 +37,7 @@ struct PyFrontier(Frontier);
 
 #[pymethods]
 impl PyFrontier {
+    #[expect(clippy::too_many_arguments)]
     #[new]
     #[pyo3(signature = (files, dir, *, delay_us, ip_delay_us, local_ip_delay_us, ratio, burst,
         burst_us, backoff_us, agent, segment_bytes, state))]
@@ -98,7 +99,12 @@ impl PyFrontier {
         py.detach(|| self.0.stored(batch::hashes(&visits, "visit")?)).map_err(error)
     }
 
-    fn retry(&mut self, py: Python<'_>, visits: &Bound<'_, PyAny>, not_before: i64) -> PyResult<()> {
+    fn retry(
+        &mut self,
+        py: Python<'_>,
+        visits: &Bound<'_, PyAny>,
+        not_before: i64,
+    ) -> PyResult<()> {
         let visits = import(visits)?;
         py.detach(|| self.0.retry(batch::hashes(&visits, "visit")?, not_before)).map_err(error)
     }

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from crivello.frontier.disk import DiskFrontier
 from crivello.frontier.memory import MemoryFrontier
-from crivello.frontier.protocol import CLOCKS, Frontier
+from crivello.frontier.protocol import CLOCKS, LEASES, Frontier
 
-__all__ = ["CLOCKS", "DiskFrontier", "Frontier", "MemoryFrontier"]
+__all__ = ["CLOCKS", "LEASES", "DiskFrontier", "Frontier", "MemoryFrontier"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from crivello import _native
-from crivello._native import ArrowBatch, Files
+from crivello._native import Files
+
+if TYPE_CHECKING:
+    from crivello._native import ArrowBatch
 
 SMALLEST_LOG = 4 << 20
 """A state log is not replaced by a snapshot before it is this long."""
@@ -75,7 +78,7 @@ class DiskFrontier:
         # Hosts and IPs stay in memory: however many there are, queues keep a quarter.
         room = max(self.memory - (kernel.memory_bytes - buffered), self.memory // 4)
         if buffered > room:
-            kernel.spill(room * 3 // 4, min(max(self.memory // 64, 512), 64 << 10))
+            kernel.spill(room * 3 // 4, min(max(self.memory // 64, 4 << 10), 64 << 10))
 
     def push(self, urls: ArrowBatch) -> None:
         """Append URLs at the tails of their hosts' queues (a host is a URL's authority)."""

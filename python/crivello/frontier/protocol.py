@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from crivello._native import ArrowBatch
+if TYPE_CHECKING:
+    from crivello._native import ArrowBatch
+
+
+LEASES = pa.schema(
+    [
+        pa.field("lease", pa.uint64(), nullable=False),
+        pa.field("visit", pa.uint64(), nullable=False),
+        pa.field("host", pa.string(), nullable=False),
+        pa.field("ip", pa.string()),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("url_hash", pa.uint64(), nullable=False),
+        pa.field("depth", pa.uint16(), nullable=False),
+        pa.field("score", pa.float32(), nullable=False),
+        pa.field("attempt", pa.uint8(), nullable=False),
+        pa.field("burst_us", pa.uint64(), nullable=False),
+        pa.field("delay_us", pa.uint64(), nullable=False),
+        pa.field("ip_delay_us", pa.uint64(), nullable=False),
+    ]
+)
+"""Leases: rows of one are contiguous, in queue order; the delays are those in force."""
 
 CLOCKS = pa.schema(
     [
@@ -91,3 +111,7 @@ class Frontier(Protocol):
     @property
     def empty(self) -> bool:
         """Whether nothing is queued and nothing in flight."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory held."""

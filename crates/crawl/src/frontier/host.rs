@@ -113,7 +113,8 @@ pub(super) struct Ip {
 
 impl Ip {
     pub(super) fn new(name: Arc<str>, options: &Options) -> Self {
-        let local = name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+        let local =
+            name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
         Self {
             name,
             delay_us: if local { options.local_ip_delay_us } else { options.ip_delay_us },

@@ -137,7 +137,14 @@ impl Frontier {
     }
 
     /// Takes URLs off a queue into flight and appends their rows.
-    fn take_off(&mut self, host: u32, lease: u64, limit: usize, burst_us: u64, rows: &mut Rows) -> Result<u32> {
+    fn take_off(
+        &mut self,
+        host: u32,
+        lease: u64,
+        limit: usize,
+        burst_us: u64,
+        rows: &mut Rows,
+    ) -> Result<u32> {
         let mut records = Vec::with_capacity(limit.min(1024));
         self.with_queue(host, |queue, segments| queue.pop(limit, segments, &mut records))?;
         self.touch(host);
@@ -146,7 +153,8 @@ impl Frontier {
         let delay_us = numbers.delay(&self.options);
         let name = self.hosts[host as usize].name.clone();
         let ip = numbers.ip.map(|ip| self.ips[ip as usize].name.clone());
-        let ip_delay_us = numbers.ip.map_or(self.options.ip_delay_us, |ip| self.ips[ip as usize].delay_us);
+        let ip_delay_us =
+            numbers.ip.map_or(self.options.ip_delay_us, |ip| self.ips[ip as usize].delay_us);
         let count = records.len() as u32;
         for bytes in records {
             let visit = self.next_visit();

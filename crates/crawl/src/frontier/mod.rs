@@ -24,7 +24,7 @@
 //! deterministic in the calls and the times passed in. Cost: *O*(log hosts) a lease; in memory
 //! one record a host and IP, whatever the number of URLs.
 //!
-//! Reference: the host queue of Mercator (Heydon & Najork 1999) and BUbiNG's workbench
+//! Reference: the host queue of Mercator (Heydon & Najork 1999) and `BUbiNG`'s workbench
 //! (Boldi, Marino, Santini & Vigna 2014), where visit states queue by IP in the same way.
 
 mod heap;
@@ -206,7 +206,9 @@ impl Frontier {
         let depths = batch::numbers::<UInt16Type>(urls, "depth")?;
         let scores = batch::numbers::<Float32Type>(urls, "score")?;
         let valid = texts.null_count() == 0;
-        if let Some(row) = (0..urls.num_rows()).find(|&row| !valid || authority(texts.value(row)).is_none()) {
+        if let Some(row) =
+            (0..urls.num_rows()).find(|&row| !valid || authority(texts.value(row)).is_none())
+        {
             let url = texts.value(row);
             return Err(FrontierError::Misuse(format!("push: {url:?} has no host")));
         }
@@ -221,7 +223,8 @@ impl Frontier {
             };
             last = Some((name, host));
             record.clear();
-            Record::new(name, url, hashes.value(row), depths.value(row), scores.value(row)).write(&mut record);
+            Record::new(name, url, hashes.value(row), depths.value(row), scores.value(row))
+                .write(&mut record);
             self.append(host, &record);
         }
         Ok(())

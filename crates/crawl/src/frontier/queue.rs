@@ -108,9 +108,7 @@ impl Queue {
             Some(spilled) if self.on_first_chunk(spilled) => {
                 (spilled.back.bytes.capacity(), self.front.bytes.capacity())
             }
-            Some(spilled) => {
-                (spilled.back.bytes.capacity() + self.front.bytes.capacity(), 0)
-            }
+            Some(spilled) => (spilled.back.bytes.capacity() + self.front.bytes.capacity(), 0),
         }
     }
 
@@ -196,12 +194,7 @@ impl Queue {
 
     /// Moves what is only in memory to disk, in chunks of about `size` bytes; with `all`, the
     /// records read back from the first chunk are dropped too.
-    pub(super) fn spill(
-        &mut self,
-        segments: &mut Segments,
-        size: usize,
-        all: bool,
-    ) -> Result<()> {
+    pub(super) fn spill(&mut self, segments: &mut Segments, size: usize, all: bool) -> Result<()> {
         let end = self.end;
         let Some(spilled) = &mut self.spilled else {
             if !self.front.is_empty() {

@@ -56,7 +56,7 @@ pub(super) struct Segments {
     dir: PathBuf,
     /// A segment is left behind when it is this long.
     limit: u64,
-    segments: BTreeMap<u32, Segment>,
+    all: BTreeMap<u32, Segment>,
     writer: Option<Writer>,
     next: u32,
     /// Dead at the last checkpoint: `reclaim` removes them.
@@ -65,15 +65,7 @@ pub(super) struct Segments {
 
 impl Segments {
     pub(super) fn new(files: Files, dir: PathBuf, limit: u64) -> Self {
-        Self {
-            files,
-            dir,
-            limit,
-            segments: BTreeMap::new(),
-            writer: None,
-            next: 1,
-            dead: Vec::new(),
-        }
+        Self { files, dir, limit, all: BTreeMap::new(), writer: None, next: 1, dead: Vec::new() }
     }
 
     fn name(&self, number: u32) -> PathBuf {
@@ -87,7 +79,7 @@ impl Segments {
 
     /// Bytes on disk.
     pub(super) fn bytes(&self) -> u64 {
-        self.segments.values().map(|segment| segment.len).sum()
+        self.all.values().map(|segment| segment.len).sum()
     }
 
     fn damaged(&self, number: u32, what: &'static str) -> FrontierError {
@@ -96,7 +88,10 @@ impl Segments {
 
     /// The error for records of a queue that are not where they should be.
     pub(super) fn lost(&self, chunk: Option<&Chunk>) -> FrontierError {
-        self.damaged(chunk.map_or(self.next, |chunk| chunk.segment), "does not hold the records of its queue")
+        self.damaged(
+            chunk.map_or(self.next, |chunk| chunk.segment),
+            "does not hold the records of its queue",
+        )
     }
 
     /// Writes records and says where they are.
@@ -107,7 +102,7 @@ impl Segments {
         }
         if self.writer.is_none() {
             let appender = self.files.appender(self.name(self.next))?;
-            self.segments.insert(self.next, Segment::default());
+            self.all.insert(self.next, Segment::default());
             self.writer = Some(Writer { number: self.next, appender, flushed: 0 });
             self.next += 1;
         }
@@ -116,11 +111,18 @@ impl Segments {
         let crc = crc32fast::hash(records).to_le_bytes();
         let offset = writer.appender.append(&crc)?;
         writer.appender.append(records)?;
-        let segment = self.segments.entry(number).or_default();
+        let segment = self.all.entry(number).or_default();
         segment.len = writer.appender.len();
         segment.living += CRC + records.len() as u64;
         segment.chunks += 1;
-        Ok(Chunk { first, offset, len: records.len() as u32, count, segment: number, logged: false })
+        Ok(Chunk {
+            first,
+            offset,
+            len: records.len() as u32,
+            count,
+            segment: number,
+            logged: false,
+        })
     }
 
     /// Reads the records of a chunk.
@@ -131,10 +133,10 @@ impl Segments {
             self.flush()?;
         }
         let mut frame = vec![0; CRC as usize + chunk.len as usize];
-        if !self.segments.contains_key(&number) {
+        if !self.all.contains_key(&number) {
             return Err(self.damaged(number, "is not there, but a queue refers to it"));
         }
-        let segment = self.segments.entry(number).or_default();
+        let segment = self.all.entry(number).or_default();
         if segment.reader.is_none() {
             let path = self.dir.join(file_name(number));
             segment.reader = Some(self.files.reader(path)?);
@@ -153,7 +155,7 @@ impl Segments {
 
     /// A chunk has been consumed.
     pub(super) fn release(&mut self, chunk: &Chunk) {
-        if let Some(segment) = self.segments.get_mut(&chunk.segment) {
+        if let Some(segment) = self.all.get_mut(&chunk.segment) {
             segment.chunks -= 1;
             segment.living -= CRC + u64::from(chunk.len);
         }
@@ -162,14 +164,14 @@ impl Segments {
     /// A queue that is being restored refers to a chunk.
     pub(super) fn retain(&mut self, chunk: &Chunk) -> Result<()> {
         let number = chunk.segment;
-        if !self.segments.contains_key(&number) {
+        if !self.all.contains_key(&number) {
             if !self.files.exists(self.name(number)) {
                 return Err(self.damaged(number, "is not there, but a queue refers to it"));
             }
             let len = self.files.len(self.name(number))?;
-            self.segments.insert(number, Segment { len, ..Segment::default() });
+            self.all.insert(number, Segment { len, ..Segment::default() });
         }
-        let segment = self.segments.entry(number).or_default();
+        let segment = self.all.entry(number).or_default();
         if chunk.offset.saturating_add(CRC + u64::from(chunk.len)) > segment.len {
             return Err(self.damaged(number, "is shorter than its queues say"));
         }
@@ -183,7 +185,7 @@ impl Segments {
     pub(super) fn restored(&mut self, next: u32, last_len: u64) -> Result<()> {
         self.next = next.max(1);
         let last = self.next - 1;
-        if let Some(segment) = self.segments.get_mut(&last) {
+        if let Some(segment) = self.all.get_mut(&last) {
             if segment.len < last_len {
                 return Err(self.damaged(last, "is shorter than at its checkpoint"));
             }
@@ -203,23 +205,23 @@ impl Segments {
 
     /// Length of the segment that was begun last.
     pub(super) fn last_len(&self) -> u64 {
-        self.segments.get(&(self.next - 1)).map_or(0, |segment| segment.len)
+        self.all.get(&(self.next - 1)).map_or(0, |segment| segment.len)
     }
 
     /// A checkpoint is being taken: what is dead now, it does not refer to.
     pub(super) fn mark_dead(&mut self) {
         let writing = self.writer.as_ref().map(|writer| writer.number);
-        if writing.is_some_and(|number| self.segments[&number].chunks == 0) {
+        if writing.is_some_and(|number| self.all[&number].chunks == 0) {
             self.writer = None;
         }
-        let dead = self.segments.iter().filter(|(_, segment)| segment.chunks == 0);
+        let dead = self.all.iter().filter(|(_, segment)| segment.chunks == 0);
         self.dead = dead.map(|(number, _)| *number).collect();
     }
 
     /// The checkpoint stands: removes what was dead then.
     pub(super) fn reclaim(&mut self) -> Result<()> {
         for number in std::mem::take(&mut self.dead) {
-            self.segments.remove(&number);
+            self.all.remove(&number);
             self.files.remove(self.name(number))?;
         }
         Ok(())
@@ -227,12 +229,12 @@ impl Segments {
 
     /// Whether a file of that name is a segment that a queue refers to.
     pub(super) fn needs(&self, name: &str) -> bool {
-        self.segments.keys().any(|&number| file_name(number) == name)
+        self.all.keys().any(|&number| file_name(number) == name)
     }
 
     /// Bytes of all living chunks.
     pub(super) fn living_bytes(&self) -> u64 {
-        self.segments.values().map(|segment| segment.living).sum()
+        self.all.values().map(|segment| segment.living).sum()
     }
 
     /// Segments that are no longer written, of which less than a quarter lives.
@@ -242,7 +244,7 @@ impl Segments {
             let few = segment.chunks > 0 && segment.living < segment.len / 4;
             (few && Some(number) != writing).then_some(number)
         };
-        self.segments.iter().filter_map(sparse).collect()
+        self.all.iter().filter_map(sparse).collect()
     }
 }
 

@@ -171,8 +171,10 @@ fn put_option(out: &mut Vec<u8>, value: Option<u64>) {
     put_varint(out, value.map_or(0, |value| value.saturating_add(1)));
 }
 
-fn take_option(bytes: &mut &[u8]) -> Option<Option<u64>> {
-    Some(take_varint(bytes)?.checked_sub(1))
+/// Reads what `put_option` wrote, into `value`; `None` if it is cut.
+fn take_option(bytes: &mut &[u8], value: &mut Option<u64>) -> Option<()> {
+    *value = take_varint(bytes)?.checked_sub(1);
+    Some(())
 }
 
 impl Frontier {
@@ -329,15 +331,13 @@ impl Frontier {
                 HOST => {
                     let id = take_u32(bytes)? as usize;
                     let numbers = &mut self.hosts.get_mut(id)?.numbers;
-                    let ip = take_option(bytes)?;
-                    numbers.ip = match ip {
-                        Some(ip) => Some(u32::try_from(ip).ok()?),
-                        None => None,
-                    };
+                    let mut ip = None;
+                    take_option(bytes, &mut ip)?;
                     if ip.is_some_and(|ip| ip >= self.ips.len() as u64) {
                         return None;
                     }
-                    numbers.delay_us = take_option(bytes)?;
+                    numbers.ip = ip.map(|ip| ip as u32);
+                    take_option(bytes, &mut numbers.delay_us)?;
                     numbers.ended = take_signed(bytes)?;
                     numbers.busy_us = take_varint(bytes)?;
                     numbers.hold_until = take_signed(bytes)?;
@@ -349,10 +349,10 @@ impl Frontier {
                 }
                 IP => {
                     let ip = self.ips.get_mut(take_u32(bytes)? as usize)?;
-                    if let Some(delay) = take_option(bytes)? {
-                        ip.delay_us = delay;
-                        ip.own_delay = true;
-                    }
+                    let mut own = None;
+                    take_option(bytes, &mut own)?;
+                    ip.own_delay = own.is_some();
+                    ip.delay_us = own.unwrap_or(ip.delay_us);
                     ip.ended = take_signed(bytes)?;
                     ip.hold_until = take_signed(bytes)?;
                 }
