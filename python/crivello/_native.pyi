@@ -337,6 +337,29 @@ def text_digest(text: str) -> bytes: ...
 
 # --- near ----------------------------------------------------------------------------------
 
+class Duplicates:
+    """Marks pages whose text repeats, exactly or nearly, that of an earlier page.
+
+    `memory` is a budget in bytes: every one of the latest `window` pages (memory / 160 at k = 3)
+    is compared with; `k` is the greatest Hamming distance of simhashes, 0 to 3.
+    """
+
+    def __new__(cls, memory: int, *, k: int = 3) -> Duplicates: ...
+    def mark(self, pages: ArrowBatch) -> Batch:
+        """Marks pages in row order and remembers them.
+
+        Takes text_digest (fixed_size_binary 16), simhash, url_hash (uint64) and text_len
+        (uint32; a page without text, 0 or null, repeats nothing). Gives, row by row, kind
+        ("exact", "near" or null), duplicate_of (uint64) and distance (uint8).
+        """
+
+    @property
+    def window(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    def __len__(self) -> int:
+        """Pages with text marked so far."""
+
 # --- warc ----------------------------------------------------------------------------------
 
 class WarcRecords:
