@@ -70,6 +70,7 @@ class SettingError(UsageError):
         super().__init__(f"{where}: {key}{problem}" if where else f"{key}{problem}")
         self.key = key
         self.problem = problem
+        self.where = where
 
 
 def _list(value: object) -> object:
