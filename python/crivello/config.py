@@ -179,6 +179,13 @@ class PolitenessSection(Section):
         allowed=_SECONDS,
         ge=0,
     )
+    max_crawl_delay: Duration = _setting(
+        60.0,
+        "A Crawl-delay in robots.txt is obeyed up to this (seconds).",
+        hot=True,
+        allowed=_SECONDS,
+        ge=0,
+    )
     ratio: float | None = _setting(
         None,
         "Ratio mode: P downloads in a burst over one connection, then stays silent for the"
@@ -316,7 +323,7 @@ class StoreSection(Section):
         KEPT,
         "WARC records, rows of `pages`, rows of `links`, the text in `pages`; `none` keeps the"
         " table `urls` alone.",
-        hot=True,
+        hot=False,
         allowed="none, or a list of warc, pages, links, text",
     )
     warc_gzip_level: int = _setting(

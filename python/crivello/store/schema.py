@@ -84,6 +84,7 @@ TABLES: Mapping[str, Layout] = {
             ("payload_digest", _DIGEST, "null"),
             ("text_digest", _DIGEST, "null"),
             ("simhash", pa.uint64(), "null"),
+            ("text_len", pa.uint32(), "null"),
             ("title", pa.string(), "null"),
             ("description", pa.string(), "null"),
             ("lang", pa.string(), "null"),
@@ -125,6 +126,7 @@ TABLES: Mapping[str, Layout] = {
     "robots": Layout(
         _schema(
             ("host", pa.string()),
+            ("origin", pa.string()),
             ("fetched_at", _TIME),
             ("status", pa.uint16(), "null"),
             ("body", pa.binary(), "null"),
