@@ -10,6 +10,7 @@ to it and removes everything of a later number.
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from crivello import __version__
-from crivello._native import WarcRecords, cdxj_line, now_us
+from crivello._native import WarcRecords, cdxj_line
 
 if TYPE_CHECKING:
     from crivello._native import Appender, Files
@@ -114,7 +115,7 @@ class Warcs:
             "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
         }
         name = self._path(".warc.gz").rpartition("/")[2]
-        return WarcRecords().warcinfo(fields, filename=name, date_us=now_us())
+        return WarcRecords().warcinfo(fields, filename=name, date_us=time.time_ns() // 1000)
 
     def _index(
         self,
