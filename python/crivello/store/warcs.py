@@ -57,8 +57,8 @@ class Warcs:
             self._warc = files.resume(self._path(".warc.gz"), *state["open"]["warc"])
             self._lines = files.resume(self._path(".cdxj.part"), *state["open"]["lines"])
 
-    def _path(self, suffix: str) -> str:
-        return f"{self._folder}/{self._stem}{self._number:06}{suffix}"
+    def _path(self, suffix: str, *, after: int = 0) -> str:
+        return f"{self._folder}/{self._stem}{self._number + after:06}{suffix}"
 
     def _roll_back(self, growing: bool) -> None:
         """Remove what the checkpoint does not know: later numbers, and a pair's other files."""
@@ -101,9 +101,10 @@ class Warcs:
         if self._warc is not None and len(self._warc) >= self._limit:
             self._close()
         if self._warc is None:
+            lines = self._files.appender(self._path(".cdxj.part", after=1))
+            self._warc = self._files.appender(self._path(".warc.gz", after=1))
+            self._lines = lines
             self._number += 1
-            self._warc = self._files.appender(self._path(".warc.gz"))
-            self._lines = self._files.appender(self._path(".cdxj.part"))
         if not len(self._warc):
             self._warc.append(self._warcinfo())
         return self._warc.append(b"".join(records))
@@ -125,14 +126,14 @@ class Warcs:
         name: str,
     ) -> None:
         columns = [pages[column].to_pylist() for column in ("url", "status", "mime")]
-        times = pages["fetched_at"].cast(pa.int64()).to_pylist()
-        rows = zip(records, offsets, times, *columns, strict=True)
-        for record, offset, time, url, status, mime in rows:
+        dates = pages["fetched_at"].cast(pa.int64()).to_pylist()
+        rows = zip(records, offsets, dates, *columns, strict=True)
+        for record, offset, date, url, status, mime in rows:
             if record is not None and offset is not None:
                 self._pending.append(
                     cdxj_line(
                         url,
-                        time,
+                        date,
                         status=status or 0,
                         mime=mime or "unk",
                         digest=payload_digest(record),
