@@ -107,7 +107,7 @@ TABLES: Mapping[str, Layout] = {
             "robots_flags", "warc_file",
         ),
         wide=("title", "description", "text", "main_text"),
-        group_rows=8_192,
+        group_rows=2_048,
     ),
     "links": Layout(
         _schema(
@@ -122,6 +122,7 @@ TABLES: Mapping[str, Layout] = {
         looked_up=("src_hash", "dst_hash"),
         repeated=("src_hash", "dst_url", "dst_hash", "anchor", "rel", "kind"),
         wide=("anchor",),
+        group_rows=262_144,
     ),
     "robots": Layout(
         _schema(
