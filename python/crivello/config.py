@@ -70,6 +70,7 @@ class SettingError(UsageError):
         super().__init__(f"{where}: {key}{problem}" if where else f"{key}{problem}")
         self.key = key
         self.problem = problem
+        self.where = where
 
 
 def _list(value: object) -> object:
@@ -174,6 +175,13 @@ class PolitenessSection(Section):
         None,
         "The same to an address, whatever hosts it serves (seconds). Unset: 1 for public"
         " addresses, 0 for loopback and names given by `resolve`.",
+        hot=True,
+        allowed=_SECONDS,
+        ge=0,
+    )
+    max_crawl_delay: Duration = _setting(
+        60.0,
+        "A Crawl-delay in robots.txt is obeyed up to this (seconds).",
         hot=True,
         allowed=_SECONDS,
         ge=0,
@@ -315,7 +323,7 @@ class StoreSection(Section):
         KEPT,
         "WARC records, rows of `pages`, rows of `links`, the text in `pages`; `none` keeps the"
         " table `urls` alone.",
-        hot=True,
+        hot=False,
         allowed="none, or a list of warc, pages, links, text",
     )
     warc_gzip_level: int = _setting(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from crivello.store.reader import Snapshot
 from crivello.store.tables import Tables
+from crivello.store.warcs import Warcs
 
-__all__ = ["Tables"]
+__all__ = ["Snapshot", "Tables", "Warcs"]

@@ -84,6 +84,7 @@ TABLES: Mapping[str, Layout] = {
             ("payload_digest", _DIGEST, "null"),
             ("text_digest", _DIGEST, "null"),
             ("simhash", pa.uint64(), "null"),
+            ("text_len", pa.uint32(), "null"),
             ("title", pa.string(), "null"),
             ("description", pa.string(), "null"),
             ("lang", pa.string(), "null"),
@@ -106,7 +107,7 @@ TABLES: Mapping[str, Layout] = {
             "robots_flags", "warc_file",
         ),
         wide=("title", "description", "text", "main_text"),
-        group_rows=8_192,
+        group_rows=2_048,
     ),
     "links": Layout(
         _schema(
@@ -121,10 +122,12 @@ TABLES: Mapping[str, Layout] = {
         looked_up=("src_hash", "dst_hash"),
         repeated=("src_hash", "dst_url", "dst_hash", "anchor", "rel", "kind"),
         wide=("anchor",),
+        group_rows=262_144,
     ),
     "robots": Layout(
         _schema(
             ("host", pa.string()),
+            ("origin", pa.string()),
             ("fetched_at", _TIME),
             ("status", pa.uint16(), "null"),
             ("body", pa.binary(), "null"),

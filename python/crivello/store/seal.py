@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crivello._native import Files
 
 _FALSE_POSITIVES = 0.01
-_ZSTD_LEVEL = 3
+_ZSTD_LEVEL = 1
 
 
 def seal(files: Files, table: str, segment: spool.Segment, source: str, target: str) -> Seal:

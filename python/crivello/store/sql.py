@@ -83,7 +83,7 @@ def run(snapshot: Snapshot, query: str, *, memory: int) -> Rows:
         _check(connection, query)
         _load(connection, snapshot, _named(connection, query))
         _close_doors(connection, spill.name, memory)
-        return Rows(connection.execute(query).to_arrow_reader(BATCH_ROWS), spill)
+        return Rows(connection.sql(query).to_arrow_reader(BATCH_ROWS), spill)
     except duckdb.Error as error:
         raise explained(error) from None
 
