@@ -6,13 +6,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::robots::Robots;
+use crate::robots::Rules;
 
 /// What an origin's robots.txt says to us.
 #[derive(Debug, Clone)]
 pub(super) enum Policy {
-    /// The file speaks.
-    File(Arc<Robots>),
+    /// The file speaks: these are the rules for us.
+    File(Arc<Rules>),
     /// A server error stood in its place: nothing may be asked meanwhile.
     Unreachable,
 }
@@ -51,7 +51,7 @@ impl RobotsCache {
 
     /// Remembers what the origin's file of `len` bytes says.
     pub(super) fn put(&self, origin: &str, policy: Policy, len: usize, expires: i64) {
-        // The file as parsed, the origin twice, and the tables' own bytes.
+        // The rules, of which a file has more bytes, the origin twice, and the tables' own bytes.
         let bytes = 2 * len + 2 * origin.len() + 256;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let origin: Arc<str> = origin.into();

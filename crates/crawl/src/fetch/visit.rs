@@ -172,8 +172,7 @@ impl Visit {
                 return;
             }
             let verdict = match self.shared.policy(&row.url) {
-                Some(Policy::File(robots)) => {
-                    let rules = robots.rules(&self.shared.config.token);
+                Some(Policy::File(rules)) => {
                     if rules.allowed(row.url.path_and_query()) { None } else { Some(Outcome::Denied) }
                 }
                 Some(Policy::Unreachable) => Some(Outcome::Failed(FetchError::RobotsUnreachable)),
@@ -266,7 +265,9 @@ impl Visit {
         let Ok(own) = own else { return };
         let now = now_us();
         let unreachable = found.error.is_some() || matches!(found.status, Some(429 | 500..));
-        let robots = Arc::new(Robots::for_status(found.status, &found.body));
+        let robots = Robots::for_status(found.status, &found.body);
+        let rules = Arc::new(robots.rules(&self.shared.config.token));
+        let crawl_delay = rules.crawl_delay();
         let expires = if unreachable {
             let hold = self.ending.end.hold_until;
             let until = now + UNREACHABLE_US;
@@ -281,11 +282,9 @@ impl Visit {
                 self.shared.robots.put(&origin, Policy::Unreachable, 0, expires);
             }
             _ => {
-                let policy = Policy::File(Arc::clone(&robots));
-                self.shared.robots.put(&origin, policy, found.body.len(), expires);
+                self.shared.robots.put(&origin, Policy::File(rules), found.body.len(), expires);
             }
         }
-        let crawl_delay = robots.rules(&self.shared.config.token).crawl_delay();
         let record = RobotsFetched {
             host: Arc::clone(&self.lease.host),
             origin,

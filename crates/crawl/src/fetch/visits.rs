@@ -25,7 +25,7 @@ use super::robots::{Policy, RobotsCache};
 use super::visit::{Lease, Row, Visit};
 use crate::batch::{self, ColumnError};
 use crate::ledger::Ledger;
-use crate::robots::Robots;
+use crate::robots::{Robots, Rules};
 use crate::url::{Url, UrlError};
 
 /// Pages that may wait for a worker; beyond, visits wait.
@@ -122,7 +122,7 @@ pub(super) struct Shared {
     /// Why the ledger could not be written.
     pub(super) fault: OnceLock<String>,
     /// What an empty file says: everything is allowed.
-    no_robots: Arc<Robots>,
+    no_robots: Arc<Rules>,
     local: HashSet<String>,
     head_tail: String,
 }
@@ -231,7 +231,7 @@ impl Visits {
             ends: ends_in,
             robots_out: robots_in,
             fault: OnceLock::new(),
-            no_robots: Arc::new(Robots::parse(b"")),
+            no_robots: Arc::new(Robots::parse(b"").rules(&config.token)),
             local: config.local_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             head_tail: format!(
                 "\r\nUser-Agent: {}\r\nAccept: text/html,application/xhtml+xml,*/*;q=0.8\r\n\
@@ -281,7 +281,10 @@ impl Visits {
     pub fn seed_robots(&self, origin: &str, status: Option<u16>, body: &[u8], expires_us: i64) {
         let policy = match status {
             None | Some(429 | 500..) => Policy::Unreachable,
-            _ => Policy::File(Arc::new(Robots::for_status(status, body))),
+            _ => {
+                let rules = Robots::for_status(status, body).rules(&self.shared.config.token);
+                Policy::File(Arc::new(rules))
+            }
         };
         self.shared.robots.put(origin, policy, body.len(), expires_us);
     }
