@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import crivello.fetch.robots
+import crivello.url
 from crivello import _native
 from crivello.url import Scope, domain, normalise, split, url_hash
 
@@ -116,3 +119,10 @@ def test_a_scope_is_asked_with_any_spelling():
 
 def test_a_domain_may_be_asked_in_upper_case():
     assert domain("WWW.Example.CO.UK") == "example.co.uk"
+
+
+@pytest.mark.parametrize("module", [crivello.url, crivello.fetch.robots])
+def test_the_examples_of_the_documentation_run(module):
+    results = doctest.testmod(module)
+    assert results.attempted > 0
+    assert results.failed == 0

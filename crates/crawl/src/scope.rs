@@ -196,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn a_path_of_slashes_costs_a_prefix_scope_no_more_than_its_longest_key() {
+        let scope = scope("prefix", "http://a.org/x/");
+        let url = Url::parse(&format!("http://a.org/{}", "/".repeat(8_000))).unwrap();
+        let start = std::time::Instant::now();
+        for _ in 0..1_000 {
+            assert!(!scope.contains(url.view()));
+        }
+        assert!(start.elapsed() < std::time::Duration::from_secs(2));
+    }
+
+    #[test]
     fn host_admits_the_same_authority() {
         let scope = scope("host", "https://a.org/docs/");
         assert!(inside(&scope, "http://a.org:80/"));

@@ -167,6 +167,54 @@ fn hostile_patterns_cost_no_more_than_their_length() {
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
+/// The definition of a match, by trying everything.
+fn matches_by_definition(pattern: &[u8], path: &[u8]) -> bool {
+    match pattern {
+        [] => true,
+        [b'$'] => path.is_empty(),
+        [b'*', rest @ ..] => (0..=path.len()).any(|at| matches_by_definition(rest, &path[at..])),
+        [first, rest @ ..] => {
+            path.first() == Some(first) && matches_by_definition(rest, &path[1..])
+        }
+    }
+}
+
+#[test]
+fn compiled_rules_decide_as_the_definition_says() {
+    let seed = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(7, |since| since.as_nanos() as u64);
+    println!("seed {seed}");
+    let mut state = seed;
+    let mut below = |bound: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    for _ in 0..5_000 {
+        let mut rules = Vec::new();
+        for _ in 0..=below(6) {
+            let mut pattern = "/".to_owned();
+            pattern.extend((0..below(12)).map(|_| ['a', 'a', 'b', '/', '*'][below(5)]));
+            pattern.push_str(["", "", "$"][below(3)]);
+            rules.push((pattern, below(2) == 0));
+        }
+        let mut path = "/".to_owned();
+        path.extend((0..below(14)).map(|_| ['a', 'a', 'b', '/'][below(4)]));
+        let mut body = String::from("User-agent: *");
+        for (pattern, allow) in &rules {
+            body += if *allow { "\nAllow: " } else { "\nDisallow: " };
+            body += pattern;
+        }
+        let best = rules
+            .iter()
+            .filter(|(pattern, _)| matches_by_definition(pattern.as_bytes(), path.as_bytes()))
+            .max_by_key(|(pattern, allow)| (pattern.len(), *allow));
+        let expected = best.is_none_or(|(_, allow)| *allow);
+        assert_eq!(allowed(&body, "x", &path), expected, "{path}\n{body}");
+    }
+}
+
 #[test]
 fn any_bytes_are_a_robots_txt() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -171,7 +171,7 @@ impl Url {
     /// # Errors
     /// When it is not an absolute `http` or `https` URL, or longer than [`MAX_LENGTH`].
     pub fn parse(input: &str) -> Result<Self, UrlError> {
-        let mut text = String::with_capacity(input.len() + 1);
+        let mut text = String::with_capacity(input.len().min(MAX_LENGTH) + 1);
         let parts = parse::parse_into(None, input, &mut text)?;
         Ok(Self { text: text.into(), parts })
     }
