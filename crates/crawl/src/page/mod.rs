@@ -70,17 +70,23 @@ pub struct Page {
     pub simhash: u64,
 }
 
-/// What the readers find in a text.
-#[derive(Default)]
-struct Facts {
-    title: String,
-    description: String,
-    canonical: Option<String>,
-    base: Option<String>,
-    lang: Option<String>,
-    robots_flags: RobotsFlags,
-    text: String,
-    links: Vec<Link>,
+/// What the readers find in decoded text; the fields are those of [`Page`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Facts {
+    pub title: String,
+    pub description: String,
+    pub canonical: Option<String>,
+    pub base: Option<String>,
+    pub lang: Option<String>,
+    pub robots_flags: RobotsFlags,
+    pub text: String,
+    pub links: Vec<Link>,
+}
+
+/// Reads HTML that is decoded already: links, text and metadata, without digests.
+pub fn extract(html: &str, agent_token: &str) -> Facts {
+    html::scan(html, agent_token)
 }
 
 /// Reads a page; `agent_token` is the product token for which `meta` elements may hold
