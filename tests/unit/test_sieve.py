@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import faulthandler
 import json
 import os
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
@@ -19,6 +21,7 @@ from crivello._native import Files
 from crivello.sieve import MemorySieve, MercatorSieve, Sieve
 from crivello.sieve.protocol import as_batch
 
+T = TypeVar("T")
 SCHEMA = as_batch([]).schema
 KINDS: dict[str, Callable[..., Sieve]] = {
     "mercator": partial(MercatorSieve, memory="1MiB"),
@@ -232,7 +235,9 @@ def test_a_damaged_file_is_one_error_that_names_it(tmp_path, name, harm):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("state", [{}, {"sieve": "memory"}, {"key": "xyz"}, {"key": 7}])
+@pytest.mark.parametrize(
+    "state", [{}, {"log": None}, {"log": {}, "key": "xyz"}, {"log": {}, "key": 7}]
+)
 def test_a_foreign_state_is_refused(tmp_path, state):
     with pytest.raises(Error, match="not the state of a Mercator sieve"):
         MercatorSieve(tmp_path, state=state)
@@ -241,6 +246,9 @@ def test_a_foreign_state_is_refused(tmp_path, state):
 def test_wrong_memory_and_wrong_batches_are_refused(tmp_path):
     with pytest.raises(ValueError, match="at least 1 MiB"):
         MercatorSieve(tmp_path, memory="64k")
+    state = MercatorSieve(tmp_path).checkpoint()
+    with pytest.raises(ValueError, match="at least 1 MiB"):
+        MercatorSieve(tmp_path, memory=4096, state=state)
     with pytest.raises(ValueError, match="size"):
         MercatorSieve(tmp_path, memory="much")
     with pytest.raises(ValueError, match='column "url_hash" is missing'):
@@ -269,6 +277,35 @@ def live(kind: str, root: Path, fault: str | None) -> int:
         files.write_atomic("state.json", json.dumps(state).encode())
         sieve.reclaim()
     return files.operations
+
+
+def again(work: Callable[[], T]) -> T:
+    """Does the work, if need be at the second attempt."""
+    try:
+        return work()
+    except OSError as error:
+        assert error.errno == errno.EIO
+        return work()
+
+
+def test_an_operation_that_failed_can_be_repeated(tmp_path):
+    expected = list(dict.fromkeys(url for step in STEPS for url in step))
+    number, operations = 1, 1
+    while operations >= number:
+        files = Files(tmp_path / str(number), fault=f"error:{number}")
+        sieve = again(lambda files=files: MercatorSieve("sieve", files=files))
+        out = []
+        for step in STEPS:
+            again(lambda sieve=sieve, step=step: sieve.offer(step))
+            again(sieve.flush)
+            out += urls(sieve)
+            state = again(sieve.checkpoint)
+            again(sieve.reclaim)
+        assert out == expected, f"after error:{number}"
+        MercatorSieve("sieve", files=files, state=state)
+        operations = files.operations
+        number += 1
+    assert number > 30
 
 
 def dies(work: Callable[[], object]) -> bool:

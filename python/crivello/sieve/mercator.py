@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -78,20 +77,23 @@ class MercatorSieve:
         self._ready: deque[_Ready] = deque()
         self._reader: _native.FreshReader | None = None
         self._needed: set[str] = set()
+        log: _native.FileState | None = None
         if state is None:
             self._key = secrets.randbits(64) if key is None else key
-            self._remove_all_but(set())
-            self._buffer = self._open(None)
         else:
             try:
-                self._buffer = self._restore(state)
-            except (KeyError, TypeError, ValueError) as error:
+                log = self._restore(state)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
                 where = self._files.path(self._directory)
-                raise Error(f"{where}: not the state of a Mercator sieve: {error}") from error
+                raise Error(f"{where}: not the state of a Mercator sieve: {error!r}") from error
             if key not in (None, self._key):
                 raise UsageError("a sieve keeps the key that it was made with: leave key out")
-            self._remove_all_but(self._names())
             self._needed = self._names()
+        name = self._name("log", self._generation)
+        self._buffer = _native.SieveBuffer(
+            self._files, name, key=self._key, memory=self._memory, state=log
+        )
+        self._remove_all_but(self._names())
 
     def offer(self, urls: Offers) -> None:
         """Take URLs, known or not; a full sieve flushes by itself."""
@@ -200,11 +202,10 @@ class MercatorSieve:
             if _FILE.fullmatch(name) and path not in needed:
                 self._files.remove(path)
 
-    def _open(self, log: _native.FileState | None) -> _native.SieveBuffer:
-        name = self._name("log", self._generation)
-        return _native.SieveBuffer(self._files, name, key=self._key, memory=self._memory, state=log)
-
-    def _restore(self, state: dict[str, Any]) -> _native.SieveBuffer:
+    def _restore(self, state: State) -> _native.FileState:
+        """Bring back all but the buffer, whose log is returned."""
+        file = state["log"]
+        log: _native.FileState = {"path": file["path"], "len": file["len"], "crc": file["crc"]}
         self._key = int(state["key"], 16)
         self._generation = state["generation"]
         self._known = state["known"]
@@ -214,7 +215,7 @@ class MercatorSieve:
         for ready in self._ready:
             for file in (ready.log, ready.fresh):
                 self._files.restore(file["path"], file["len"], file["crc"])
-        return self._open(state["log"])
+        return log
 
     def _check_known(self, known: _native.FileState) -> int:
         """Look at the ends of the file: all of it is verified by the next flush, which reads it."""
