@@ -1,8 +1,29 @@
-"""crivello: crawl a web, keep it, index it, search it and study its links."""
+"""crivello: crawl a web, keep it, index it, search it and study its links.
+
+>>> import crivello
+>>> crawl = crivello.Crawl("docs.crivello", seeds=["http://localhost:8000/"])  # doctest: +SKIP
+>>> crawl.run(max_pages=1000)                                                  # doctest: +SKIP
+>>> crawl.sql("select host, count(*) from pages group by 1")                   # doctest: +SKIP
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from crivello.errors import Error, UsageError
 
+if TYPE_CHECKING:
+    from crivello.crawl import Crawl
+    from crivello.crawl import open_crawl as open  # noqa: A004 - `crivello.open(path)` reads well
+
 __version__ = "0.1.0"
-__all__ = ["Error", "UsageError", "__version__"]
+__all__ = ["Crawl", "Error", "UsageError", "__version__", "open"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the crawler when it is first used: the command line starts faster without it."""
+    if name in ("Crawl", "open"):
+        from crivello import crawl
+
+        return crawl.Crawl if name == "Crawl" else crawl.open_crawl
+    raise AttributeError(f"module 'crivello' has no attribute {name!r}")

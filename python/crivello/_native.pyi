@@ -4,19 +4,23 @@ import builtins
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
 class ArrowBatch(Protocol):
     """Anything that hands over a record batch by the Arrow PyCapsule interface."""
 
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
 
 class Batch:
     """A record batch made by a kernel; `pyarrow.record_batch(batch)` takes it without a copy."""
 
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
 
@@ -68,6 +72,13 @@ class Files:
     def path(self, path: PathLike) -> Path:
         """Whole path of a file."""
 
+class FileState(TypedDict):
+    """What a checkpoint keeps of a file."""
+
+    path: str
+    len: int
+    crc: int
+
 class Appender:
     """A file that only grows; bytes count once `flush` has returned, and are dropped without."""
 
@@ -118,13 +129,170 @@ def parse_size(text: str) -> int:
 
 # --- url -----------------------------------------------------------------------------------
 
+def normalise(url: str, base: str | None = None) -> str: ...
+def url_hash(url: str) -> int: ...
+def url_parts(url: str) -> tuple[str, str, str, int, str]:
+    """Scheme, host, authority, port, path and query."""
+
+def domain(host: str) -> str: ...
+def normalise_batch(links: ArrowBatch, base: str | None = None) -> Batch:
+    """Column `url` in; columns `url` and `url_hash` out, null where there is no http(s) URL."""
+
 # --- scope ---------------------------------------------------------------------------------
+
+class Scope:
+    """Which URLs a crawl may admit; shared by all kernels that are given it."""
+
+    def __new__(cls, kind: str, seeds: Sequence[str]) -> Scope: ...
+    @property
+    def kind(self) -> str: ...
+    def contains(self, url: str) -> bool: ...
+    def add(self, url: str) -> bool:
+        """Widens the scope by a seed, or what one redirects to; false when it was inside."""
 
 # --- robots --------------------------------------------------------------------------------
 
+ROBOTS_MAX_BYTES: int
+
+class Robots:
+    """A parsed robots.txt; `crivello.fetch.robots.Robots` is its public face."""
+
+    @staticmethod
+    def parse(body: bytes) -> Robots: ...
+    @staticmethod
+    def for_status(status: int | None, body: bytes | None = None) -> Robots: ...
+    def allowed(self, agent: str, url: str) -> bool: ...
+    def allowed_paths(self, agent: str, paths: Sequence[str]) -> list[bool]: ...
+    def crawl_delay(self, agent: str) -> float | None: ...
+    def request_rate(self, agent: str) -> tuple[int, int, tuple[int, int] | None] | None: ...
+    def visit_time(self, agent: str) -> tuple[int, int] | None: ...
+    @property
+    def sitemaps(self) -> list[str]: ...
+
+def robots_lines(body: bytes) -> list[tuple[str, str, str, bool, bool, bool]]:
+    """Each line's kind ("" when nothing is obeyed), key, value, typo, no colon, comment."""
+
 # --- sieve ---------------------------------------------------------------------------------
 
+class Merged(TypedDict):
+    """What a merge made: the new Z and its size, the A it merged, and which rows are fresh."""
+
+    z: FileState
+    known: int
+    log: FileState
+    fresh: FileState
+    count: int
+
+class SieveBuffer:
+    """The memory of a Mercator sieve, and its merge with what is on disk."""
+
+    def __init__(
+        self, files: Files, log: str, *, key: int, memory: int, state: FileState | None = None
+    ) -> None: ...
+    def offer(self, batch: ArrowBatch, start: int = 0) -> int:
+        """Take rows from `start` on until full; returns the first row not taken."""
+
+    def merge(self, old: str | None, *, new: str, fresh: str, log: str) -> Merged:
+        """Merge with the file `old`, and go on, empty, with a new log; old files stay."""
+
+    def flush_log(self) -> FileState: ...
+    def holds(self, url: str) -> bool:
+        """Whether the URL was offered since the last merge; reads all of the memory."""
+
+    @property
+    def pending(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def full(self) -> bool: ...
+    @property
+    def dropped(self) -> int:
+        """Offers that the cache of recent URLs saved."""
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+class FreshReader:
+    """Reads the fresh rows of a merged log, in order."""
+
+    def __init__(
+        self, files: Files, log: FileState, fresh: str, *, key: int, row: int = 0
+    ) -> None: ...
+    def next_batch(self, max_rows: int) -> Batch | None: ...
+    @property
+    def row(self) -> int:
+        """Rows of the log dealt with."""
+
+def count_signatures(files: Files, path: str, *, key: int) -> int: ...
+def find_signature(files: Files, path: str, url: str, *, key: int) -> bool: ...
+def offer_rows(urls: Sequence[str]) -> Batch:
+    """Offers of URLs that come from no page, taken as they are."""
+
 # --- frontier ------------------------------------------------------------------------------
+
+class Frontier:
+    """The frontier's mechanism; `crivello.frontier.DiskFrontier` says when to do what."""
+
+    def __init__(
+        self,
+        files: Files,
+        dir: str,
+        *,
+        delay_us: int,
+        ip_delay_us: int,
+        local_ip_delay_us: int,
+        ratio: float | None,
+        burst: int,
+        burst_us: int,
+        backoff_us: int,
+        agent: int,
+        segment_bytes: int,
+        state: dict[str, Any] | None,
+    ) -> None: ...
+    def push(self, urls: ArrowBatch) -> None: ...
+    def lease(self, room: int, now: int) -> Batch: ...
+    def settle(self, ends: ArrowBatch) -> None: ...
+    def stored(self, visits: ArrowBatch) -> None: ...
+    def retry(self, visits: ArrowBatch, not_before: int) -> None: ...
+    def set_host(
+        self, host: str, *, delay_us: int | None = None, hold_until: int | None = None
+    ) -> None: ...
+    def set_ip(self, ip: str, delay_us: int) -> None: ...
+    def retire(self, host: str, limit: int) -> Batch: ...
+    def restore_clocks(self, rows: ArrowBatch) -> None: ...
+    def failures(self, host: str) -> int: ...
+    def next_ready(self) -> int | None: ...
+    def spill(self, target: int, chunk: int) -> None:
+        """Move queues to disk until `target` bytes are in memory; read back by `chunk` bytes."""
+
+    def compact(self) -> None:
+        """Write what lives in mostly dead segments of the queue log anew."""
+
+    def checkpoint(self, snapshot: bool) -> dict[str, Any]: ...
+    def reclaim(self) -> None: ...
+    @property
+    def queued(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def hosts(self) -> int: ...
+    @property
+    def active(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory held: buffers of queues, URLs in flight, hosts and IPs."""
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of memory that `spill` can move to disk."""
+
+    @property
+    def disk_bytes(self) -> tuple[int, int]:
+        """Bytes of the queue log, and those of them that are still to be read."""
+
+    @property
+    def log_bytes(self) -> tuple[int, int]:
+        """Bytes of the state log, and those that its snapshot takes."""
 
 # --- visits --------------------------------------------------------------------------------
 
@@ -132,7 +300,65 @@ def parse_size(text: str) -> int:
 
 # --- page ----------------------------------------------------------------------------------
 
+class Link:
+    """A link as the page states it: `href` is raw, `kind` says where it was found."""
+
+    href: str
+    kind: str
+    rel: str
+    anchor: str
+
+class Page:
+    """What a body says; `robots_flags` is a bit set (1 noindex, 2 nofollow, 4 noarchive,
+    8 nosnippet, 16 noimageindex, 32 notranslate, 64 nocache)."""
+
+    mime: str
+    charset: str
+    title: str
+    description: str
+    canonical: str | None
+    base: str | None
+    lang: str | None
+    robots_flags: int
+    noindex: bool
+    nofollow: bool
+    text: str
+    links: list[Link]
+    text_digest: bytes
+    simhash: int
+
+def parse_page(body: bytes, content_type: str | None = None, agent: str = "crivello") -> Page: ...
+def tokenise(
+    html: str, state: str = "data", last_start_tag: str = ""
+) -> list[tuple[object, ...]]: ...
+def prescan(body: bytes) -> str | None: ...
+def simhash(text: str) -> int: ...
+def text_digest(text: str) -> bytes: ...
+
 # --- near ----------------------------------------------------------------------------------
+
+class Duplicates:
+    """Marks pages whose text repeats, exactly or nearly, that of an earlier page.
+
+    `memory` is a budget in bytes: every one of the latest `window` pages (memory / 160 at k = 3)
+    is compared with; `k` is the greatest Hamming distance of simhashes, 0 to 3.
+    """
+
+    def __new__(cls, memory: int, *, k: int = 3) -> Duplicates: ...
+    def mark(self, pages: ArrowBatch) -> Batch:
+        """Marks pages in row order and remembers them.
+
+        Takes text_digest (fixed_size_binary 16), simhash, url_hash (uint64) and text_len
+        (uint32; a page without text, 0 or null, repeats nothing). Gives, row by row, kind
+        ("exact", "near" or null), duplicate_of (uint64) and distance (uint8).
+        """
+
+    @property
+    def window(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    def __len__(self) -> int:
+        """Pages with text marked so far."""
 
 # --- warc ----------------------------------------------------------------------------------
 

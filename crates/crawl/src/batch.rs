@@ -62,7 +62,8 @@ pub static LEASES: LazyLock<SchemaRef> = LazyLock::new(|| {
 /// Leases that have ended. The first `consumed` rows of the lease were dealt with, each with
 /// one page row; the others go back to the head of the host's queue. `requests` counts what
 /// went over the wire (robots.txt too): with 0 no delay is due. `hold_until` is the server's
-/// Retry-After (0: none); `failed` says that the host itself could not be reached.
+/// Retry-After (0: none); `failed` says that the host itself could not be reached, and
+/// `error` why.
 pub static ENDS: LazyLock<SchemaRef> = LazyLock::new(|| {
     schema(&[
         ("lease", DataType::UInt64, false),
@@ -73,6 +74,7 @@ pub static ENDS: LazyLock<SchemaRef> = LazyLock::new(|| {
         ("busy_us", DataType::UInt64, false),
         ("hold_until", DataType::Int64, false),
         ("failed", DataType::Boolean, false),
+        ("error", DataType::Utf8, true),
     ])
 });
 

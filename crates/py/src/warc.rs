@@ -1,5 +1,7 @@
 //! Border of `warc` and `coding`: finished records and decoded bodies as bytes.
 
+#![allow(clippy::too_many_arguments)] // they are keyword arguments in Python
+
 use std::net::IpAddr;
 
 use crivello_crawl::coding;

@@ -101,7 +101,7 @@ fn fast_gzip(body: &[u8], sink: &mut Sink) -> bool {
 fn fast(
     body: &[u8],
     sink: &mut Sink,
-    decompress: fn(&mut Decompressor, &[u8], &mut [u8]) -> Result<usize, DecompressionError>,
+    decompress: impl FnOnce(&mut Decompressor, &[u8], &mut [u8]) -> Result<usize, DecompressionError>,
 ) -> bool {
     let mut out = vec![0; body.len().saturating_mul(USUAL_RATIO).min(sink.limit)];
     let Ok(size) = FAST.with_borrow_mut(|fast| decompress(fast, body, &mut out)) else {

@@ -375,7 +375,7 @@ mod tests {
         for round in 0..4000 {
             let (coding, coded) = &whole[round % whole.len()];
             let mut coded = coded.clone();
-            for _ in 0..1 + next() % 4 {
+            for _ in 0..=next() % 4 {
                 let at = next() % coded.len();
                 coded[at] ^= 1 << (next() % 8);
             }

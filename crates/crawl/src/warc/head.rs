@@ -65,7 +65,8 @@ fn status_line(line: &[u8], out: &mut Vec<u8>) {
     out.push(b' ');
     push_clean(reason.trim_ascii(), out);
     out.extend_from_slice(b"\r\n");
-    if !line.is_empty() && !(strict && digits == 3) {
+    let understood = strict && digits == 3;
+    if !understood && !line.is_empty() {
         out.extend_from_slice(b"X-Crivello-Status-Line: ");
         push_clean(line.trim_ascii(), out);
         out.extend_from_slice(b"\r\n");

@@ -139,7 +139,7 @@ impl RecordWriter {
     /// When the compressor fails, which only lack of memory explains.
     pub fn response(&mut self, exchange: &Exchange<'_>) -> io::Result<Record> {
         self.set_head(exchange);
-        self.begin("response", self.id(exchange.visit, "response"), exchange.date_us);
+        self.begin("response", &self.id(exchange.visit, "response"), exchange.date_us);
         self.exchange_fields(exchange);
         let (payload_sha1, payload_blake3) = self.payload_fields(exchange.body);
         self.field("Content-Type", "application/http;msgtype=response");
@@ -155,7 +155,7 @@ impl RecordWriter {
     pub fn request(&mut self, exchange: &Exchange<'_>) -> io::Result<Record> {
         self.head.clear();
         self.head.extend_from_slice(exchange.head);
-        self.begin("request", self.id(exchange.visit, "request"), exchange.date_us);
+        self.begin("request", &self.id(exchange.visit, "request"), exchange.date_us);
         self.exchange_fields(exchange);
         let (payload_sha1, payload_blake3) = self.payload_fields(exchange.body);
         let response = self.id(exchange.visit, "response");
@@ -175,7 +175,7 @@ impl RecordWriter {
         original: &Original<'_>,
     ) -> io::Result<Record> {
         self.set_head(exchange);
-        self.begin("revisit", self.id(exchange.visit, "revisit"), exchange.date_us);
+        self.begin("revisit", &self.id(exchange.visit, "revisit"), exchange.date_us);
         self.exchange_fields(exchange);
         let (payload_sha1, payload_blake3) = self.payload_fields(exchange.body);
         self.field("WARC-Profile", IDENTICAL_PAYLOAD);
@@ -201,7 +201,7 @@ impl RecordWriter {
             text::field(&mut body, name, value);
         }
         self.head.clear();
-        self.begin("warcinfo", self.id_of(filename.as_bytes(), "warcinfo"), date_us);
+        self.begin("warcinfo", &self.id_of(filename.as_bytes(), "warcinfo"), date_us);
         self.field("WARC-Filename", filename);
         let (payload_sha1, payload_blake3) = (sha1_text(&body), blake3_128(&body));
         self.field("Content-Type", "application/warc-fields");
@@ -214,11 +214,11 @@ impl RecordWriter {
         head::store(exchange.head, exchange.body.len(), &mut self.head);
     }
 
-    fn begin(&mut self, kind: &str, id: String, date_us: i64) {
+    fn begin(&mut self, kind: &str, id: &str, date_us: i64) {
         self.raw.clear();
         self.raw.extend_from_slice(b"WARC/1.1\r\n");
         self.field("WARC-Type", kind);
-        self.field("WARC-Record-ID", &id);
+        self.field("WARC-Record-ID", id);
         self.field("WARC-Date", &date(date_us));
     }
 

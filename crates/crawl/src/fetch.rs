@@ -1,1 +1,0 @@
-//! Visits: requests over HTTP/1.x.

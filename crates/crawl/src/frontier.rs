@@ -1,1 +1,0 @@
-//! The frontier: per-host queues, host and IP tokens.

@@ -1,1 +1,0 @@
-//! Pages: links, text and metadata of HTML.

@@ -1,0 +1,127 @@
+//! Pages: from a body to its links, text and metadata, in one pass and without a tree.
+//!
+//! [`parse`] finds out what the body is ([`mime`]) and in which encoding ([`charset`]), then
+//! hands the text to the reader of HTML ([`html`], over [`tokeniser`]) or of XML ([`xml`]).
+//! Links come out raw: joining and normalising is the work of `url`.
+//!
+//! Everything is bounded (links [`links::MAX_LINKS`], text [`text::LIMIT`], hrefs
+//! [`links::MAX_HREF`]) and linear in the body, whatever its bytes.
+
+mod charset;
+mod decode;
+mod digest;
+mod directives;
+mod elements;
+mod entities;
+mod html;
+pub mod links;
+mod mime;
+mod raw;
+mod simhash;
+pub mod text;
+pub mod tokeniser;
+pub mod tokens;
+mod values;
+mod xml;
+
+pub use charset::prescan;
+pub use digest::text_digest;
+pub use directives::RobotsFlags;
+pub use links::{Link, LinkKind};
+pub use simhash::simhash;
+
+use mime::Form;
+
+/// A response's body, its content-coding removed, and its Content-Type.
+#[derive(Clone, Copy, Debug)]
+pub struct PageInput<'a> {
+    /// The header's value.
+    pub content_type: Option<&'a str>,
+    /// The bytes.
+    pub body: &'a [u8],
+}
+
+/// What a body says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The media type, stated or sniffed, in lower case and without parameters.
+    pub mime: String,
+    /// The encoding's name in the WHATWG standard; empty for a binary body.
+    pub charset: &'static str,
+    /// Text of the first `title`, or a feed's.
+    pub title: String,
+    /// `meta name=description`, or a feed's.
+    pub description: String,
+    /// The raw href of `link rel=canonical`.
+    pub canonical: Option<String>,
+    /// The raw href of the first `base` that has one: links are relative to it.
+    pub base: Option<String>,
+    /// The language that the root element states.
+    pub lang: Option<String>,
+    /// `meta name=robots` and `meta name=<agent>`.
+    pub robots_flags: RobotsFlags,
+    /// The visible text: blocks on lines of their own, white space collapsed.
+    pub text: String,
+    /// Each (href, kind) once, in the order of the first occurrences.
+    pub links: Vec<Link>,
+    /// [`text_digest`] of the text.
+    pub text_digest: [u8; 16],
+    /// [`simhash`] of the text.
+    pub simhash: u64,
+}
+
+/// What the readers find in a text.
+#[derive(Default)]
+struct Facts {
+    title: String,
+    description: String,
+    canonical: Option<String>,
+    base: Option<String>,
+    lang: Option<String>,
+    robots_flags: RobotsFlags,
+    text: String,
+    links: Vec<Link>,
+}
+
+/// Reads a page; `agent_token` is the product token for which `meta` elements may hold
+/// directives.
+pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
+    let (mime, form) = mime::classify(input.content_type, input.body);
+    let (facts, charset) = if form == Form::Binary {
+        (Facts::default(), "")
+    } else {
+        let declared = input.content_type.and_then(mime::charset_of);
+        let (text, encoding) = charset::decode(input.body, declared, form == Form::Html);
+        let facts = match form {
+            Form::Html => html::scan(&text, agent_token),
+            Form::Xml => xml::scan(&text),
+            Form::Plain | Form::Binary => Facts { text: plain(&text), ..Facts::default() },
+        };
+        (facts, encoding.name())
+    };
+    Page {
+        mime,
+        charset,
+        title: facts.title,
+        description: facts.description,
+        canonical: facts.canonical,
+        base: facts.base,
+        lang: facts.lang,
+        robots_flags: facts.robots_flags,
+        text_digest: text_digest(&facts.text),
+        simhash: simhash(&facts.text),
+        text: facts.text,
+        links: facts.links,
+    }
+}
+
+/// Plain text keeps its lines.
+fn plain(text: &str) -> String {
+    let mut writer = text::TextWriter::new(text.len());
+    writer.begin_pre();
+    writer.push(text, tokeniser::Text::Cdata);
+    writer.into_string()
+}
+
+#[cfg(test)]
+mod tests;

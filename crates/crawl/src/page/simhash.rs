@@ -1,0 +1,228 @@
+//! Charikar's similarity hash of the *set* of words of a text.
+//!
+//! A word is a maximal run of letters in lower case; digits and everything else separate words,
+//! so that dates and counters weigh nothing, and every ideograph or kana is a word of its own.
+//! Each distinct word votes with its xxh3-64 (unkeyed: simhashes of different crawls compare);
+//! a bit of the result is 1 when more than half of the words have it, so a tie gives 0 and so
+//! does a text without words.
+//!
+//! Votes are counted bit-sliced: plane *k* holds bit *k* of 64 counters, and a word is added to
+//! all of them by a ripple of carries, two steps on average.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Multiplier of the set's slots, secret per process: words cannot be chosen to collide.
+static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(1) | 1);
+
+/// The similarity hash of a text.
+pub fn simhash(text: &str) -> u64 {
+    let mut votes = Votes::new(text.len());
+    words(text, |word| votes.add(xxh3_64(word)));
+    votes.majority()
+}
+
+/// Distinct hashes and the count of each of their bits.
+struct Votes {
+    slots: Vec<u64>,
+    shift: u32,
+    secret: u64,
+    count: usize,
+    planes: [u64; 32],
+}
+
+impl Votes {
+    /// A set for a text of so many bytes: texts have a distinct word for every 16 bytes at most,
+    /// or the table grows.
+    fn new(bytes: usize) -> Self {
+        let bits = (bytes / 8).clamp(64, 1 << 16).next_power_of_two().trailing_zeros();
+        Self {
+            slots: vec![0; 1 << bits],
+            shift: 64 - bits,
+            secret: *SECRET,
+            count: 0,
+            planes: [0; 32],
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, hash: u64) {
+        let hash = hash.max(1); // 0 marks a free slot
+        if !insert(&mut self.slots, self.shift, self.secret, hash) {
+            return;
+        }
+        self.count += 1;
+        let mut carry = hash;
+        for plane in &mut self.planes {
+            let both = *plane & carry;
+            *plane ^= carry;
+            carry = both;
+            if carry == 0 {
+                break;
+            }
+        }
+        if self.count * 2 > self.slots.len() {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        self.shift -= 2;
+        let mut slots = vec![0; self.slots.len() * 4];
+        for &hash in self.slots.iter().filter(|&&hash| hash != 0) {
+            insert(&mut slots, self.shift, self.secret, hash);
+        }
+        self.slots = slots;
+    }
+
+    fn majority(&self) -> u64 {
+        (0..64).fold(0, |result, bit| {
+            let ones = self.planes.iter().rev().fold(0, |n, plane| n << 1 | (plane >> bit & 1));
+            result | u64::from(2 * ones > self.count as u64) << bit
+        })
+    }
+}
+
+/// Puts a hash into an open-addressed set; whether it is new.
+#[inline]
+fn insert(slots: &mut [u64], shift: u32, secret: u64, hash: u64) -> bool {
+    let mask = slots.len() - 1;
+    let mut slot = (hash.wrapping_mul(secret) >> shift) as usize & mask;
+    loop {
+        match slots[slot] {
+            0 => {
+                slots[slot] = hash;
+                return true;
+            }
+            held if held == hash => return false,
+            _ => slot = (slot + 1) & mask,
+        }
+    }
+}
+
+/// What a byte is in a word: its lower case, 0 if it separates, 1 if it is not ASCII.
+const FOLD: [u8; 256] = {
+    let mut fold = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        fold[byte] = match byte as u8 {
+            b @ (b'A'..=b'Z' | b'a'..=b'z') => b.to_ascii_lowercase(),
+            0x80.. => 1,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    fold
+};
+
+/// The longest word kept in one piece, in bytes.
+const LONGEST: usize = 64;
+
+/// Hands over the words of a text, longer ones cut.
+fn words(text: &str, mut each: impl FnMut(&[u8])) {
+    let bytes = text.as_bytes();
+    let mut word = [0; LONGEST];
+    let mut length = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        let folded = FOLD[bytes[at] as usize];
+        if folded > 1 {
+            if length == LONGEST {
+                each(&word);
+                length = 0;
+            }
+            word[length] = folded;
+            length += 1;
+            at += 1;
+            continue;
+        }
+        if folded == 0 {
+            if length > 0 {
+                each(&word[..length]);
+                length = 0;
+            }
+            at += 1;
+            continue;
+        }
+        let Some(character) = text[at..].chars().next() else { break };
+        at += character.len_utf8();
+        let alone = ideographic(character);
+        if length > 0 && (alone || !character.is_alphabetic() || length + 12 > LONGEST) {
+            each(&word[..length]);
+            length = 0;
+        }
+        if character.is_alphabetic() {
+            for lower in character.to_lowercase() {
+                length += lower.encode_utf8(&mut word[length..]).len();
+            }
+        }
+        if alone {
+            each(&word[..length]);
+            length = 0;
+        }
+    }
+    if length > 0 {
+        each(&word[..length]);
+    }
+}
+
+/// Scripts written without spaces between words: Han, Hiragana, Katakana.
+fn ideographic(character: char) -> bool {
+    matches!(character as u32,
+        0x3041..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3134f)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{simhash, words};
+    use xxhash_rust::xxh3::xxh3_64;
+
+    fn list(text: &str) -> Vec<String> {
+        let mut list = Vec::new();
+        words(text, |word| list.push(String::from_utf8_lossy(word).into_owned()));
+        list
+    }
+
+    /// The definition, word by word.
+    fn by_definition(text: &str) -> u64 {
+        let set: BTreeSet<String> = list(text).into_iter().collect();
+        (0..64).fold(0, |result, bit| {
+            let ones = set.iter().filter(|w| xxh3_64(w.as_bytes()) >> bit & 1 == 1).count();
+            result | u64::from(2 * ones > set.len()) << bit
+        })
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_in_lower_case() {
+        assert_eq!(list("Der Täufer, 12 ABC3d-e"), ["der", "täufer", "abc", "d", "e"]);
+        assert_eq!(list("日本語 ÉTÉ カナ"), ["日", "本", "語", "été", "カ", "ナ"]);
+        assert_eq!(list(&"a".repeat(130)).iter().map(String::len).collect::<Vec<_>>(), [64, 64, 2]);
+    }
+
+    #[test]
+    fn a_set_of_words_votes_once_each_and_a_tie_gives_zero() {
+        assert_eq!(simhash(""), 0);
+        assert_eq!(simhash("one"), xxh3_64(b"one"));
+        assert_eq!(simhash("one two"), xxh3_64(b"one") & xxh3_64(b"two"));
+        assert_eq!(simhash("one ONE one two 17"), simhash("two one"));
+    }
+
+    #[test]
+    fn counting_by_planes_equals_the_definition_while_the_table_grows() {
+        let mut text = String::new();
+        for n in 0..5000_u32 {
+            for digit in n.to_string().bytes() {
+                text.push(char::from(b'a' + digit - b'0'));
+            }
+            text.push(' ');
+            if n % 977 == 0 {
+                assert_eq!(simhash(&text), by_definition(&text), "after {n} words");
+            }
+        }
+        assert_eq!(simhash(&text), by_definition(&text));
+    }
+}

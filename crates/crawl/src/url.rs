@@ -1,1 +1,0 @@
-//! URLs: parsing, joining, identity.

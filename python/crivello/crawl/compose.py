@@ -1,0 +1,232 @@
+"""Composing an agent from its kernels, and running it between start and final seal.
+
+This is the place to swap a part: everything the loop needs is named here once, with its share
+of the memory budget and the checkpoint it goes on from.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crivello import __version__
+from crivello._native import Files, Ledger, PageWorkers, Scope, Visits, ledger_clocks, now_us
+from crivello.crawl import checkpoint, rows, seeds
+from crivello.crawl.agent import Agent, Parts
+from crivello.crawl.checkpoint import Checkpointer
+from crivello.crawl.counters import Counters
+from crivello.crawl.duplicates import DuplicateMarker
+from crivello.crawl.status import AGENT, Status, StatusWriter
+from crivello.frontier import DiskFrontier, MemoryFrontier
+from crivello.sieve import MemorySieve, MercatorSieve
+from crivello.store import Snapshot, Tables, Warcs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from crivello.config import Settings
+    from crivello.crawl.crawl import Summary
+    from crivello.frontier import Frontier
+    from crivello.sieve import Sieve
+
+NUMBER = 0
+CHECKPOINT = f"{AGENT}/checkpoint.json"
+LAST_WAIT_MS = 50
+
+# Shares of the memory budget; the rest is for batches on their way and for sealing.
+SIEVE_SHARE = 0.20
+FRONTIER_SHARE = 0.25
+BODIES_SHARE = 0.15
+ROBOTS_SHARE = 0.04
+RECENT_SHARE = 0.04
+DUPLICATES_SHARE = 0.06
+
+
+def run(
+    directory: Path,
+    settings: Settings,
+    *,
+    stop: Callable[[], bool],
+    on_progress: Callable[[Callable[[], Status]], None] | None,
+    fault: str | None,
+) -> Summary:
+    """Open what is in `directory`, crawl, and leave everything sealed."""
+    from crivello.crawl.crawl import Summary
+
+    files = Files(directory, fsync=settings.store.fsync, fault=fault)
+    state = checkpoint.read(files, CHECKPOINT)
+    parts = _parts(files, settings, state)
+    agent = Agent(parts, settings, now=now_us)
+    status = StatusWriter(files, parts)
+    stored_before = parts.counters.pages_stored
+    _remember(files, settings, parts, state)
+    status.write("running")
+
+    def on_turn() -> None:
+        status.maybe()
+        if on_progress is not None:
+            on_progress(lambda: status.now("running"))
+
+    agent.offer_seeds(rows.urls(list(settings.crawl.seeds), depth=0))
+    ending = agent.run(stop=stop, on_turn=on_turn)
+    _wind_down(agent)
+    final = status.write({"finished": "finished", "limit": "stopped"}.get(ending, "interrupted"))
+    return Summary(
+        ending=ending, status=final, pages_this_run=final.pages_stored - stored_before
+    )
+
+
+def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Parts:
+    known: Mapping[str, Any] = state or {}
+    budget = settings.memory.total
+    counters = Counters.restore(known.get("counters"))
+    # Archive records get their identifiers from this key, so that one written again is the same.
+    crawl_key = known.get("crawl_key") or secrets.randbits(63)
+    scope = Scope(settings.crawl.scope, list(settings.crawl.seeds))
+    for target in counters.moved_seeds:
+        scope.add(target)
+    tables = Tables(
+        files,
+        NUMBER,
+        known.get("tables"),
+        seal_bytes=min(settings.store.seal_bytes, budget // 16),
+        seal_seconds=settings.store.seal_seconds,
+    )
+    warcs = Warcs(files, NUMBER, known.get("warc")) if "warc" in settings.store.keep else None
+    sieve = _sieve(files, settings, known.get("sieve"))
+    frontier = _frontier(files, settings, known.get("frontier"))
+    frontier.restore_clocks(ledger_clocks(files, f"{AGENT}/ledger", now_us()))
+    visits = _visits(Ledger(files, f"{AGENT}/ledger"), settings)
+    workers = PageWorkers(
+        visits,
+        scope,
+        threads=settings.page.threads or max(1, (os.cpu_count() or 2) - 1),
+        token=settings.fetch.agent_name,
+        follow=list(settings.page.follow),
+        max_depth=65535 if settings.crawl.max_depth is None else settings.crawl.max_depth,
+        keep_links="links" in settings.store.keep,
+        keep_text="text" in settings.store.keep,
+        warc_level=settings.store.warc_gzip_level if warcs is not None else None,
+        crawl_key=crawl_key,
+        recent_bytes=int(budget * RECENT_SHARE),
+    )
+    durable: dict[str, checkpoint.Durable] = {
+        "tables": tables,
+        "sieve": sieve,
+        "frontier": frontier,
+    }
+    if warcs is not None:
+        durable["warc"] = warcs
+    checkpointer = Checkpointer(
+        files,
+        CHECKPOINT,
+        durable,
+        every=settings.checkpoint.every,
+        epoch=known.get("epoch", 0),
+        extra=lambda: {
+            "agent": NUMBER,
+            "crawl_key": crawl_key,
+            "counters": counters.checkpoint(),
+            "settings_hash": settings.digest(),
+        },
+        now=now_us,
+    )
+    return Parts(
+        sieve=sieve,
+        frontier=frontier,
+        visits=visits,
+        workers=workers,
+        scope=scope,
+        tables=tables,
+        warcs=warcs,
+        duplicates=DuplicateMarker(int(budget * DUPLICATES_SHARE), k=settings.near.k),
+        checkpointer=checkpointer,
+        counters=counters,
+    )
+
+
+def _sieve(files: Files, settings: Settings, state: dict[str, Any] | None) -> Sieve:
+    path = f"{AGENT}/sieve"
+    if settings.sieve.kind == "memory":
+        return MemorySieve(path, files=files, state=state)
+    memory = int(settings.memory.total * SIEVE_SHARE)
+    return MercatorSieve(path, memory=memory, files=files, state=state)
+
+
+def _frontier(files: Files, settings: Settings, state: dict[str, Any] | None) -> Frontier:
+    politeness = settings.politeness
+    given = politeness.ip_delay
+    usual: dict[str, Any] = {
+        "delay": politeness.delay,
+        "ip_delay": 1.0 if given is None else given,
+        "local_ip_delay": 0.0 if given is None else given,
+        "ratio": politeness.ratio,
+        "agent": NUMBER,
+        "files": files,
+        "state": state,
+    }
+    path = f"{AGENT}/frontier"
+    frontier: Frontier
+    if settings.frontier.kind == "memory":
+        frontier = MemoryFrontier(path, **usual)
+    else:
+        frontier = DiskFrontier(path, memory=int(settings.memory.total * FRONTIER_SHARE), **usual)
+    if given is None:
+        for address in seeds.resolved_addresses(settings.fetch.resolve):
+            frontier.set_ip(address, 0)
+    return frontier
+
+
+def _visits(ledger: Ledger, settings: Settings) -> Visits:
+    fetch = settings.fetch
+    budget = settings.memory.total
+    contact = f" (+{fetch.contact})" if fetch.contact else ""
+    return Visits(
+        ledger,
+        agent=f"{fetch.agent_name}/{__version__}{contact}",
+        token=fetch.agent_name,
+        resolve=list(fetch.resolve),
+        allow_private=fetch.allow_private,
+        local_hosts=seeds.local_hosts(settings.crawl.seeds),
+        identified=fetch.contact is not None,
+        visits=fetch.visits,
+        max_body=fetch.max_body,
+        connect_timeout=fetch.connect_timeout,
+        first_byte_timeout=fetch.first_byte_timeout,
+        total_timeout=fetch.total_timeout,
+        idle_timeout=fetch.idle_timeout,
+        body_budget=int(budget * BODIES_SHARE),
+        robots_budget=int(budget * ROBOTS_SHARE),
+    )
+
+
+def _remember(
+    files: Files, settings: Settings, parts: Parts, state: dict[str, Any] | None
+) -> None:
+    """Bring back from the tables what is kept in memory only: robots.txt and page texts."""
+    if state is None:
+        return
+    with Snapshot.open(files.root) as snapshot:
+        columns = ["origin", "status", "body", "expires"]
+        for row in snapshot.table("robots", columns=columns).to_pylist():
+            if row["expires"].timestamp() * 1e6 > now_us():
+                parts.visits.seed_robots(
+                    row["origin"], row["status"], row["body"], int(row["expires"].timestamp() * 1e6)
+                )
+        parts.duplicates.remember(snapshot)
+
+
+def _wind_down(agent: Agent) -> None:
+    """Stop asking, keep what is on its way through the page workers, seal everything."""
+    parts = agent.parts
+    parts.visits.stop()
+    while agent.absorb(LAST_WAIT_MS):
+        pass
+    parts.workers.join()
+    parts.tables.finish()
+    if parts.warcs is not None:
+        parts.warcs.finish()
+    parts.checkpointer.take()
+    parts.tables.close()

@@ -1,0 +1,94 @@
+"""`make demo`: crawl a simulated web with every oddity of the real one, and look at it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import crivello
+from crivello.simweb import SimWeb
+
+HOSTS, PAGES, SEED = 40, 4000, 7
+DIRECTORY = Path("demo.crivello")
+QUESTIONS = {
+    "Which hosts gave the most pages, and in which languages?": """
+        select host, count(*) as pages, count(distinct lang) as languages,
+               round(sum(bytes) / 1e6, 1) as megabytes
+        from pages where status = 200 group by host order by pages desc limit 5""",
+    "Which pages do others point to most?": """
+        select p.url, any_value(p.title) as title, count(distinct l.src_hash) as linked_from
+        from links l join pages p on p.url_hash = l.dst_hash
+        where p.status = 200 group by p.url order by linked_from desc, p.url limit 5""",
+}
+
+
+def main() -> int:
+    """Run the demonstration; 0 when the crawl found what it should."""
+    console = Console()
+    shutil.rmtree(DIRECTORY, ignore_errors=True)
+    with SimWeb(hosts=HOSTS, pages=PAGES, seed=SEED, profile="wild") as web:
+        console.print(
+            f"\nA simulated web of [b]{HOSTS} hosts[/b] and [b]{web.pages:,} pages[/b] serves on"
+            f" port {web.port}: redirect loops, broken gzip, stalling hosts, traps and all.\n"
+        )
+        command = ["crivello", "crawl", web.seed_url, "-o", str(DIRECTORY), "--scope", "any"]
+        command += ["--delay", "0"]
+        for rule in web.resolve:
+            command += ["--resolve", rule]
+        console.print(f"[dim]$ {' '.join(command)}[/dim]")
+        crawled = subprocess.run(
+            [str(Path(sys.executable).with_name("crivello")), *command[1:]], check=False
+        )
+    if crawled.returncode != 0:
+        return crawled.returncode
+    crawl = crivello.open(DIRECTORY)
+    draw_outcomes(console, crawl)
+    for question, query in QUESTIONS.items():
+        answer(console, crawl, question, query)
+    console.print(
+        f"\nIt is all in [b]{DIRECTORY}/[/b]: WARC files, and Parquet tables for any SQL engine."
+        f"\nTry [b].venv/bin/crivello status {DIRECTORY}[/b], or"
+        f" [b].venv/bin/crivello sql {DIRECTORY} 'select * from pages limit 3' --json[/b]\n"
+    )
+    return 0
+
+
+def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:
+    """A bar chart of what came of the URLs."""
+    rows = list(
+        crawl.sql("""
+            select coalesce(error, case when redirect_to is not null then 'redirect'
+                                        else 'page' end) as outcome, count(*) as visits
+            from pages group by 1 order by 2 desc""")
+    )
+    most = rows[0][1]
+    table = Table(title="What came of the visits", title_justify="left", box=None)
+    table.add_column("outcome")
+    table.add_column("visits", justify="right")
+    table.add_column("")
+    for outcome, visits in rows:
+        bar = "█" * max(1, round(40 * visits / most))
+        colour = "green" if outcome == "page" else "cyan" if outcome == "redirect" else "red"
+        table.add_row(outcome, f"{visits:,}", f"[{colour}]{bar}[/{colour}]")
+    console.print()
+    console.print(table)
+
+
+def answer(console: Console, crawl: crivello.Crawl, question: str, query: str) -> None:
+    """A question in words, and the rows that answer it."""
+    result = crawl.sql(query).to_arrow()
+    table = Table(title=f"\n{question}", title_justify="left", box=None)
+    for name in result.column_names:
+        table.add_column(name)
+    for row in result.to_pylist():
+        table.add_row(*(str(value) for value in row.values()))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
