@@ -445,3 +445,40 @@ def decode_content(
 # --- workers -------------------------------------------------------------------------------
 
 # --- simweb --------------------------------------------------------------------------------
+
+class SimWebServer:
+    """A simulated web and its running server."""
+
+    def __init__(
+        self,
+        *,
+        hosts: int,
+        pages: int,
+        seed: int,
+        profile: str,
+        port: int,
+        addresses: int,
+        time_scale: float,
+        log: str | None,
+    ) -> None: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def seed_url(self) -> str: ...
+    @property
+    def pages(self) -> int: ...
+    @property
+    def resolve(self) -> list[str]: ...
+    @property
+    def served(self) -> int: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+    def truth(self) -> SimWebTruth: ...
+    def page(self, host: str, path: str, now_us: int) -> tuple[int, bytes]:
+        """Status and body that the generator makes, without the network."""
+
+class SimWebTruth:
+    """The truth of a web in batches of bounded size."""
+
+    def __iter__(self) -> SimWebTruth: ...
+    def __next__(self) -> Batch: ...

@@ -118,7 +118,7 @@ def _load(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot, tables: lis
         if files:
             found = [str(path.absolute()) for path in files]
             paths += found
-            view += f" union all by name select * from read_parquet({_literal(found)})"
+            view += f" union all by name select * from read_parquet({_literal(found)}, union_by_name = true)"
         connection.execute(view)
     if "urls" in tables and "pages" in tables:
         connection.execute(URLS_STATE)
