@@ -67,16 +67,16 @@ impl PyPageWorkers {
 #[pymethods]
 impl PyPageWorkers {
     #[new]
-    #[pyo3(signature = (visits, scope, *, threads=1, token="crivello", follow, max_depth=u16::MAX,
+    #[pyo3(signature = (visits, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
         keep_links=true, keep_text=true, warc_level=Some(1), crawl_key=0, max_decoded=64 << 20,
         recent_bytes=16 << 20))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python class
     fn new(
         visits: &PyVisits,
         scope: &PyScope,
+        follow: Vec<String>,
         threads: usize,
         token: &str,
-        follow: Vec<String>,
         max_depth: u16,
         keep_links: bool,
         keep_text: bool,
@@ -96,7 +96,7 @@ impl PyPageWorkers {
             threads,
             token: token.to_owned(),
             follow,
-            scope: scope.kernel().clone(),
+            scope: scope.0.clone(),
             max_depth,
             keep_links,
             keep_text,
@@ -105,7 +105,7 @@ impl PyPageWorkers {
             max_decoded,
             recent_bytes,
         };
-        PageWorkers::new(visits.kernel(), &config)
+        PageWorkers::new(&visits.inner(), &config)
             .map(|workers| Self(Mutex::new(workers)))
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
