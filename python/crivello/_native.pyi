@@ -24,6 +24,9 @@ class Batch:
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
 
+def now_us() -> int:
+    """Microseconds of UTC since 1970, never running backwards inside a process."""
+
 # --- files ---------------------------------------------------------------------------------
 
 class Files:

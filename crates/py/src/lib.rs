@@ -1,6 +1,7 @@
 //! The border: thin wrappers that hand Arrow batches between the kernels and Python.
 
 mod arrow;
+mod clock;
 mod files;
 mod budget;
 mod url;
@@ -22,6 +23,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     arrow::register(module)?;
+    clock::register(module)?;
     files::register(module)?;
     budget::register(module)?;
     url::register(module)?;

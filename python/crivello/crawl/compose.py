@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crivello import __version__
-from crivello._native import Files, Ledger, PageWorkers, Scope, Visits, ledger_clocks, now_us
-from crivello.crawl import checkpoint, rows, seeds
+from crivello._native import Files, Ledger, PageWorkers, Scope, Visits, now_us
+from crivello.crawl import checkpoint, clocks, rows, seeds
 from crivello.crawl.agent import Agent, Parts
 from crivello.crawl.checkpoint import Checkpointer
 from crivello.crawl.counters import Counters
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from crivello.sieve import Sieve
 
 NUMBER = 0
+LEDGER = f"{AGENT}/ledger"
 CHECKPOINT = f"{AGENT}/checkpoint.json"
 LAST_WAIT_MS = 50
 
@@ -97,8 +98,8 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
     warcs = Warcs(files, NUMBER, known.get("warc")) if "warc" in settings.store.keep else None
     sieve = _sieve(files, settings, known.get("sieve"))
     frontier = _frontier(files, settings, known.get("frontier"))
-    frontier.restore_clocks(ledger_clocks(files, f"{AGENT}/ledger", now_us()))
-    visits = _visits(Ledger(files, f"{AGENT}/ledger"), settings)
+    frontier.restore_clocks(clocks.after_restart(files, LEDGER, now_us()))
+    visits = _visits(Ledger(files, LEDGER), settings)
     workers = PageWorkers(
         visits,
         scope,

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from crivello._native import Duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from crivello.store import Snapshot
 
 COLUMNS = ["text_digest", "simhash", "url_hash", "text_len"]
 
@@ -41,7 +42,10 @@ class DuplicateMarker:
         )
         return rows.filter(pc.is_valid(rows["kind"]))
 
-    def remember(self, pages: Iterable[pa.RecordBatch]) -> None:
-        """Enter pages of an earlier run, oldest first."""
-        for batch in pages:
+    def remember(self, snapshot: Snapshot) -> None:
+        """Enter the pages of earlier runs, in the order of their visits."""
+        columns = {name: ds.field(name) for name in ("visit", "text_digest", "simhash", "url_hash")}
+        columns["text_len"] = pc.binary_length(ds.field("text")).cast(pa.uint32())
+        pages = snapshot.dataset("pages").to_table(columns=columns, filter=ds.field("status") == 200)
+        for batch in pages.sort_by("visit").to_batches(max_chunksize=1024):
             self._seen.mark(batch.select(COLUMNS))
