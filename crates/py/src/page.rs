@@ -171,7 +171,8 @@ fn tokenise<'py>(
 /// The encoding that a `meta` element near the start declares, by its WHATWG name.
 #[pyfunction]
 fn prescan(body: &[u8]) -> Option<&'static str> {
-    page::prescan(body).map(|encoding| encoding.name())
+    let encoding = page::prescan(body)?;
+    Some(encoding.name())
 }
 
 /// Similarity hash of the set of words of a text.

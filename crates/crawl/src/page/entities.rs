@@ -106,3 +106,41 @@ fn code_point(number: u32) -> char {
     };
     char::from_u32(number).unwrap_or('\u{fffd}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_BARE, LONGEST_NAME, TABLE, reference};
+
+    fn read(text: &str, in_attribute: bool) -> Option<(char, usize)> {
+        reference(text.as_bytes(), in_attribute).map(|found| (found.first, found.length))
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_complete() {
+        assert_eq!((TABLE.all.len(), TABLE.bare.len()), (2125, 106));
+        assert!(TABLE.all.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(TABLE.all.iter().all(|entity| entity.0.len() <= LONGEST_NAME));
+        assert!(TABLE.bare.iter().all(|entity| entity.0.len() <= LONGEST_BARE));
+    }
+
+    #[test]
+    fn the_longest_name_wins_and_some_need_no_semicolon() {
+        assert_eq!(read("&notin;", false), Some(('\u{2209}', 7)));
+        assert_eq!(read("&notit;", false), Some(('\u{ac}', 4)));
+        assert_eq!(read("&hellip", false), None);
+        assert_eq!(read("&copy=2", true), None);
+        assert_eq!(read("&copy=2", false), Some(('\u{a9}', 5)));
+        let two = reference(b"&acE;", false).unwrap();
+        assert_eq!((two.first, two.second), ('\u{223e}', Some('\u{333}')));
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_web_writes_them() {
+        assert_eq!(read("&#128;", false), Some(('\u{20ac}', 6)));
+        assert_eq!(read("&#x41", true), Some(('A', 5)));
+        assert_eq!(read("&#xD800;", false), Some(('\u{fffd}', 8)));
+        assert_eq!(read("&#99999999999;", false), Some(('\u{fffd}', 14)));
+        assert_eq!(read("&#;", false), None);
+        assert_eq!(read("&#xg;", false), None);
+    }
+}

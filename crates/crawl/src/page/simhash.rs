@@ -124,48 +124,58 @@ const LONGEST: usize = 64;
 fn words(text: &str, mut each: impl FnMut(&[u8])) {
     let bytes = text.as_bytes();
     let mut word = [0; LONGEST];
-    let mut length = 0;
-    let mut at = 0;
+    let (mut at, mut length) = (0, 0);
     while at < bytes.len() {
-        let folded = FOLD[bytes[at] as usize];
-        if folded > 1 {
-            if length == LONGEST {
-                each(&word);
-                length = 0;
+        let mut folded = 0;
+        while at < bytes.len() && length < LONGEST {
+            folded = FOLD[bytes[at] as usize];
+            if folded <= 1 {
+                break;
             }
             word[length] = folded;
             length += 1;
             at += 1;
-            continue;
         }
-        if folded == 0 {
+        if folded == 1 {
+            at += foreign(&text[at..], &mut word, &mut length, &mut each);
+        } else {
             if length > 0 {
                 each(&word[..length]);
                 length = 0;
             }
-            at += 1;
-            continue;
-        }
-        let Some(character) = text[at..].chars().next() else { break };
-        at += character.len_utf8();
-        let alone = ideographic(character);
-        if length > 0 && (alone || !character.is_alphabetic() || length + 12 > LONGEST) {
-            each(&word[..length]);
-            length = 0;
-        }
-        if character.is_alphabetic() {
-            for lower in character.to_lowercase() {
-                length += lower.encode_utf8(&mut word[length..]).len();
-            }
-        }
-        if alone {
-            each(&word[..length]);
-            length = 0;
+            at += usize::from(folded == 0);
         }
     }
     if length > 0 {
         each(&word[..length]);
     }
+}
+
+/// Takes one character beyond ASCII into the word, or ends the word at it; its length.
+fn foreign(
+    text: &str,
+    word: &mut [u8; LONGEST],
+    length: &mut usize,
+    each: &mut impl FnMut(&[u8]),
+) -> usize {
+    /// The most bytes of a character in lower case: three characters of four.
+    const LOWER: usize = 12;
+    let Some(character) = text.chars().next() else { return 0 };
+    let (letter, alone) = (character.is_alphabetic(), ideographic(character));
+    if *length > 0 && (alone || !letter || *length + LOWER > LONGEST) {
+        each(&word[..*length]);
+        *length = 0;
+    }
+    if letter {
+        for lower in character.to_lowercase() {
+            *length += lower.encode_utf8(&mut word[*length..]).len();
+        }
+    }
+    if alone && *length > 0 {
+        each(&word[..*length]);
+        *length = 0;
+    }
+    character.len_utf8()
 }
 
 /// Scripts written without spaces between words: Han, Hiragana, Katakana.

@@ -101,3 +101,43 @@ fn prefixed(rest: &str) -> Option<&str> {
     let word = rest.as_bytes().get(..3)?;
     word.eq_ignore_ascii_case(b"url").then(|| &rest[3..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{css, refresh, srcset};
+
+    #[test]
+    fn a_refresh_is_read_as_browsers_read_it() {
+        assert_eq!(refresh("5; url=next.html"), Some("next.html"));
+        assert_eq!(refresh(" 0.5 , URL = 'a b' c"), Some("a b"));
+        assert_eq!(refresh("1 next"), Some("next"));
+        assert_eq!(refresh("1;url"), Some("url"));
+        assert_eq!(refresh("1; url=\"open"), Some("open"));
+        assert_eq!(refresh("5"), None);
+        assert_eq!(refresh("5;"), None);
+        assert_eq!(refresh("url=x"), None);
+        assert_eq!(refresh("5x; url=y"), None);
+    }
+
+    #[test]
+    fn a_srcset_is_split_at_commas_outside_urls_and_parentheses() {
+        let list = |value| {
+            let mut urls = Vec::new();
+            srcset(value, |url| urls.push(url.to_owned()));
+            urls
+        };
+        assert_eq!(list("a 1x, b 2x"), ["a", "b"]);
+        assert_eq!(list(",, a,b,, c (x, y), d"), ["a,b", "c", "d"]);
+        assert_eq!(list(" , "), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_style_sheet_gives_its_urls_and_imports() {
+        let mut found = Vec::new();
+        let sheet = "@import 'a'; @IMPORT  url( b ); x{background:URL(\"c d\")} y{z:url(e";
+        css(sheet, |url, imported| found.push((url.to_owned(), imported)));
+        found.sort();
+        let expected = [("a", true), ("b", true), ("c d", false)];
+        assert_eq!(found, expected.map(|(url, imported)| (url.to_owned(), imported)));
+    }
+}
