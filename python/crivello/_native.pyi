@@ -4,7 +4,7 @@ import builtins
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -68,6 +68,13 @@ class Files:
     def path(self, path: PathLike) -> Path:
         """Whole path of a file."""
 
+class FileState(TypedDict):
+    """What a checkpoint keeps of a file."""
+
+    path: str
+    len: int
+    crc: int
+
 class Appender:
     """A file that only grows; bytes count once `flush` has returned, and are dropped without."""
 
@@ -123,6 +130,60 @@ def parse_size(text: str) -> int:
 # --- robots --------------------------------------------------------------------------------
 
 # --- sieve ---------------------------------------------------------------------------------
+
+class Merged(TypedDict):
+    """What a merge made: the new Z and its size, the A it merged, and which rows are fresh."""
+
+    z: FileState
+    known: int
+    log: FileState
+    fresh: FileState
+    count: int
+
+class SieveBuffer:
+    """The memory of a Mercator sieve, and its merge with what is on disk."""
+
+    def __init__(
+        self, files: Files, log: str, *, key: int, memory: int, state: FileState | None = None
+    ) -> None: ...
+    def offer(self, batch: ArrowBatch, start: int = 0) -> int:
+        """Take rows from `start` on until full; returns the first row not taken."""
+
+    def merge(self, old: str | None, *, new: str, fresh: str, log: str) -> Merged:
+        """Merge with the file `old`, and go on, empty, with a new log; old files stay."""
+
+    def flush_log(self) -> FileState: ...
+    def holds(self, url: str) -> bool:
+        """Whether the URL was offered since the last merge; reads all of the memory."""
+
+    @property
+    def pending(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def full(self) -> bool: ...
+    @property
+    def dropped(self) -> int:
+        """Offers that the cache of recent URLs saved."""
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+class FreshReader:
+    """Reads the fresh rows of a merged log, in order."""
+
+    def __init__(
+        self, files: Files, log: FileState, fresh: str, *, key: int, row: int = 0
+    ) -> None: ...
+    def next_batch(self, max_rows: int) -> Batch | None: ...
+    @property
+    def row(self) -> int:
+        """Rows of the log dealt with."""
+
+def count_signatures(files: Files, path: str, *, key: int) -> int: ...
+def find_signature(files: Files, path: str, url: str, *, key: int) -> bool: ...
+def offer_rows(urls: Sequence[str]) -> Batch:
+    """Offers of URLs that come from no page, taken as they are."""
 
 # --- frontier ------------------------------------------------------------------------------
 

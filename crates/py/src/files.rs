@@ -3,12 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use crivello_crawl::files::{Appender, Fault, Files, PathError};
+use crivello_crawl::files::{Appender, Fault, FileState, Files, PathError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// The `OSError` of an input/output error, with `errno` and `filename` where they are known.
+#[expect(clippy::needless_pass_by_value)] // the shape that `map_err` wants
 pub fn os_error(error: io::Error) -> PyErr {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<PathError>());
     let Some((cause, code)) = cause.and_then(|c| Some((c, c.source.raw_os_error()?))) else {
@@ -17,6 +18,27 @@ pub fn os_error(error: io::Error) -> PyErr {
     let said = cause.source.to_string();
     let said = said.split(" (os error").next().unwrap_or_default().to_owned();
     PyOSError::new_err((code, said, cause.path.display().to_string()))
+}
+
+/// What a checkpoint keeps of a file, as a dictionary that goes into JSON.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub struct State {
+    path: String,
+    len: u64,
+    crc: u32,
+}
+
+impl From<FileState> for State {
+    fn from(FileState { path, len, crc }: FileState) -> Self {
+        Self { path, len, crc }
+    }
+}
+
+impl From<State> for FileState {
+    fn from(State { path, len, crc }: State) -> Self {
+        Self { path, len, crc }
+    }
 }
 
 /// A directory of durable files: the one door to bytes that must survive a crash.
@@ -103,7 +125,7 @@ impl PyFiles {
     }
 
     fn __repr__(&self) -> String {
-        format!("Files({:?}, fsync={})", self.0.path(""), self.0.fsync())
+        format!("Files({}, fsync={})", self.0.path("").display(), self.0.fsync())
     }
 }
 

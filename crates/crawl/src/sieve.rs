@@ -1,1 +1,0 @@
-//! The Mercator sieve: every URL comes out exactly once.
