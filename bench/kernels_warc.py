@@ -86,7 +86,10 @@ def by_fastwarc(bodies: list[bytes], compression: str, level: int) -> bytes:
         record.init_headers(record_type=WarcRecordType.response)
         record.headers["WARC-Target-URI"] = f"http://example.org/{visit}"
         head = f"HTTP/1.1 200 OK\r\n{LINES}Content-Length: {len(body)}\r\n\r\n".encode()
+        record.headers["Content-Type"] = "application/http; msgtype=response"
+        record.is_http = True
         record.set_bytes_content(head + body)
+        record.parse_http()
         record.write(stream, checksum_data=True)
         stream.finish()
     return out.getvalue()
