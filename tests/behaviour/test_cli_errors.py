@@ -113,7 +113,7 @@ def test_a_bad_line_of_a_seed_file_is_a_warning_with_its_number(tmp_path):
     assert asked.stdout == "state\nfailed\n"
     state = crivello("status", "new", cwd=tmp_path)
     assert state.returncode == 0
-    assert "failures    connect" in state.stdout
+    assert "failures    host-dead 1" in state.stdout
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

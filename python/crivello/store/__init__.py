@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from crivello.store.reader import Snapshot
+from crivello.store.sql import Rows
 from crivello.store.tables import Tables
 from crivello.store.warcs import Warcs
 
-__all__ = ["Snapshot", "Tables", "Warcs"]
+__all__ = ["Rows", "Snapshot", "Tables", "Warcs"]
