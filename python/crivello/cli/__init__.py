@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     from crivello.cli.app import app
 
-    result = app(arguments, standalone_mode=False)
+    result = app(arguments, prog_name="crivello", standalone_mode=False)
     return result if isinstance(result, int) else 0
 
 

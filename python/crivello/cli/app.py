@@ -8,6 +8,7 @@ import typer
 
 from crivello.cli.crawl import crawl
 from crivello.cli.export import export
+from crivello.cli.simweb import simweb
 from crivello.cli.sql import sql
 from crivello.cli.status import status
 
@@ -15,6 +16,7 @@ app = typer.Typer(
     name="crivello",
     no_args_is_help=True,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
@@ -50,5 +52,5 @@ def crivello(
     """
 
 
-for _command in (crawl, status, sql, export):
+for _command in (crawl, status, sql, export, simweb):
     app.command()(_command)

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from crivello.errors import Error, UsageError
 from crivello.store.schema import TABLES
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
     from crivello.store.reader import Snapshot
@@ -55,6 +54,8 @@ class Rows:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Arrow batches as they come."""
+        import duckdb
+
         while True:
             try:
                 batch = self._reader.read_next_batch()
@@ -77,6 +78,8 @@ class Rows:
 
 def run(snapshot: Snapshot, query: str, *, memory: int) -> Rows:
     """Begin a query; an error in it is one line in DuckDB's words."""
+    import duckdb
+
     spill = TemporaryDirectory(prefix="crivello-sql-")
     connection = duckdb.connect(":memory:")
     try:
@@ -89,6 +92,8 @@ def run(snapshot: Snapshot, query: str, *, memory: int) -> Rows:
 
 
 def _check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    import duckdb
+
     kinds = [statement.type for statement in connection.extract_statements(query)]
     if len(kinds) != 1:
         raise UsageError(f"sql: give one query, not {len(kinds)}")
@@ -100,6 +105,8 @@ def _check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
 
 def _named(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
     """The tables that the query needs; all of them when it names none (`show tables`)."""
+    import duckdb
+
     try:
         names = {name.lower() for name in connection.get_table_names(query)}
     except duckdb.Error:
@@ -118,7 +125,8 @@ def _load(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot, tables: lis
         if files:
             found = [str(path.absolute()) for path in files]
             paths += found
-            view += f" union all by name select * from read_parquet({_literal(found)}, union_by_name = true)"
+            sealed = f"read_parquet({_literal(found)}, union_by_name = true)"
+            view += f" union all by name select * from {sealed}"
         connection.execute(view)
     if "urls" in tables and "pages" in tables:
         connection.execute(URLS_STATE)
@@ -148,6 +156,8 @@ def _literal(value: str | list[str]) -> str:
 
 def explained(error: Exception) -> Error:
     """DuckDB's message as one line, with its candidates and without the drawing of the query."""
+    import duckdb
+
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not re.match(r"LINE \d+:|\^", line)]
     text = "; ".join(told[:2]).removeprefix("Invalid Input Error: ")
