@@ -61,9 +61,7 @@ def measure(accept: str, pages: int) -> dict[str, object]:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             facts = json.loads(server.stdout.readline())
             asked = requests(truth, accept)
-            connections = [
-                socket.create_connection(("127.0.0.1", facts["port"])) for _ in range(4)
-            ]
+            connections = [socket.create_connection(("127.0.0.1", facts["port"])) for _ in range(4)]
             fetch(connections[0], asked[:200])
             before, began = cpu_seconds(server.pid), time.perf_counter()
             size = sum(fetch(c, asked[n::4]) for n, c in enumerate(connections))
