@@ -2,7 +2,7 @@
 //!
 //! Sizes follow a power law: the host of rank r holds about λ/(r + 1)^0.9 pages, at least one
 //! and, with forty hosts or more, at most a twentieth of all; ranks are shuffled over hosts.
-//! A prefix sum of the sizes is all the memory that a web takes. Everything else about a host
+//! Two prefix sums over the hosts are all the memory that a web takes. Everything else about a host
 //! is a function of the seed and its number, which its name ends with.
 //!
 //! The hosts form a tree by number: the front page of host p links to those of hosts
@@ -112,6 +112,8 @@ pub struct Host {
     pub charset: Charset,
     /// Children of a page in the tree of pages.
     pub branching: u32,
+    /// Odd pages on the hosts before it.
+    pub odd_before: u64,
 }
 
 /// All hosts of a web.
@@ -121,6 +123,8 @@ pub struct Hosts {
     addresses: u8,
     /// Number of the first page of each host, and of all pages at the end.
     starts: Vec<u64>,
+    /// Odd pages on the hosts before each host; empty in the clean profile.
+    odd_before: Vec<u64>,
 }
 
 impl Hosts {
@@ -131,6 +135,7 @@ impl Hosts {
             profile: config.profile,
             addresses: config.addresses,
             starts: Vec::new(),
+            odd_before: Vec::new(),
         };
         let mut sizes = sizes(config);
         hosts.starts = vec![0; sizes.len() + 1];
@@ -140,6 +145,18 @@ impl Hosts {
         }
         for (id, &size) in sizes.iter().enumerate() {
             hosts.starts[id + 1] = hosts.starts[id] + u64::from(size);
+        }
+        if config.profile == Profile::Wild {
+            let mut before = 0;
+            let odd_pages = |id| crate::odd::count(&hosts.get(id));
+            let counts: Vec<u64> = (0..config.hosts).map(odd_pages).collect();
+            hosts.odd_before = counts
+                .into_iter()
+                .map(|count| {
+                    before += count;
+                    before - count
+                })
+                .collect();
         }
         hosts
     }
@@ -187,7 +204,8 @@ impl Hosts {
         let start = self.starts[id as usize];
         let size = (self.starts[id as usize + 1] - start) as u32;
         let branching = 3 + rng.below(10) as u32;
-        Host { id, face, size, start, seed, role, language, charset, branching }
+        let odd_before = self.odd_before.get(id as usize).copied().unwrap_or(0);
+        Host { id, face, size, start, seed, role, language, charset, branching, odd_before }
     }
 
     /// What is odd about a host.

@@ -47,6 +47,13 @@ impl<'a> Hrefs<'a> {
         }
     }
 
+    /// What stands before the fragment of a reference to the page itself: with `base`, its path.
+    pub fn top(&self, out: &mut Vec<u8>) {
+        if self.base.is_some() {
+            escape(&self.own, out);
+        }
+    }
+
     /// A path-absolute reference without quotes around it.
     pub fn plain(&mut self, host: &Host, index: u32, out: &mut Vec<u8>) {
         self.target(host, index);

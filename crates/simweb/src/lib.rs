@@ -1,7 +1,7 @@
 //! The simulated web: hosts, pages and links made from a seed number, and the truth about them.
 //!
 //! A page is a function of the seed, its host and its path, so that a web of any size takes no
-//! memory but eight bytes a host. The crate shares no code with the crawler that is judged by it.
+//! memory but sixteen bytes a host. The crate shares no code with the crawler that is judged by it.
 //!
 //! - [`rng`] numbers, [`language`] words, [`hosts`] and [`slots`] who is there and who links to
 //!   whom, [`odd`] and [`traps`] what is wrong with them;

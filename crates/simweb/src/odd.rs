@@ -1,7 +1,7 @@
 //! Oddities of single pages in the wild profile, and what a careful crawler makes of them.
 //!
-//! Every eighth page, if nothing hangs on it, takes the next oddity of the list: two thousand
-//! pages show all of them.
+//! Every eighth page, if nothing hangs on it, takes the next oddity of the list, host after
+//! host: two thousand pages show all of them.
 
 use crate::hosts::Host;
 
@@ -163,14 +163,33 @@ const ODDITIES: [Odd; 40] = [
     Odd::CharsetLie,
 ];
 
+/// Odd pages have numbers that leave a remainder of `FIRST` when divided by `STEP`.
+const STEP: u32 = 8;
+const FIRST: u32 = 4;
+
+/// Such numbers below `end`.
+const fn below(end: u32) -> u32 {
+    end.saturating_add(STEP - 1 - FIRST) / STEP
+}
+
+/// How many pages of a host are odd.
+pub fn count(host: &Host) -> u64 {
+    if host.role.has_odd_pages() {
+        u64::from(below(host.text_end()).saturating_sub(below(host.interior())))
+    } else {
+        0
+    }
+}
+
 impl Odd {
     /// What is odd about a page without children.
     pub fn of(host: &Host, index: u32) -> Option<Self> {
-        let number = host.start + u64::from(index);
-        if number % 8 != 0 || !host.role.has_odd_pages() {
+        let odd = index % STEP == FIRST && (host.interior()..host.text_end()).contains(&index);
+        if !odd || !host.role.has_odd_pages() {
             return None;
         }
-        Some(ODDITIES[(number / 8) as usize % ODDITIES.len()])
+        let number = host.odd_before + u64::from(below(index) - below(host.interior()));
+        Some(ODDITIES[number as usize % ODDITIES.len()])
     }
 
     /// Kind and reason in the truth.
@@ -259,5 +278,28 @@ impl Odd {
             },
             _ => 200,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Profile, World};
+
+    #[test]
+    fn odd_pages_are_numbered_without_a_gap() {
+        let config = Config { hosts: 30, profile: Profile::Wild, ..Config::default() };
+        let world = World::new(config).unwrap();
+        let mut next = 0;
+        for id in 0..30 {
+            let host = world.hosts.get(id);
+            for index in 0..host.size {
+                if let Some(odd) = Odd::of(&host, index) {
+                    assert_eq!(odd, ODDITIES[next % ODDITIES.len()]);
+                    next += 1;
+                }
+            }
+        }
+        assert!(next > 3 * ODDITIES.len());
     }
 }

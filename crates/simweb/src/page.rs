@@ -109,7 +109,7 @@ pub fn write(
     let mut rng = Rng::new(slot.seed, 0x4a9e);
     let hrefs = Hrefs::new(world, host, slot, at);
     let words = world.lexicon.vocabulary(host.language, slot.charset.working());
-    let length = (150.0 + 220.0 / (rng.unit() + 1e-4).powf(0.55)).min(6000.0) as u64;
+    let length = (250.0 + 400.0 / (rng.unit() + 1e-4).powf(0.55)).min(8000.0) as u64;
     let changes = variation.changed_words;
     let mut writer = Writer {
         world,
@@ -239,7 +239,9 @@ impl Writer<'_> {
             self.link(index, 2);
             self.put(&[b"</li>\n"]);
         }
-        self.put(&[b"<li><a href=\"#main\">&darr;</a></li>\n</ul></div>\n"]);
+        self.put(&[b"<li><a href=\""]);
+        self.hrefs.top(self.out);
+        self.put(&[b"#main\">&darr;</a></li>\n</ul></div>\n"]);
     }
 
     fn date(&mut self) {
@@ -378,7 +380,7 @@ impl Writer<'_> {
 
     /// Cards that link three times to one page, as many as a power law says.
     fn cards(&mut self) {
-        let count = (4.0 / (self.rng.unit() + 1e-6).powf(0.6)).min(120.0) as u64;
+        let count = (7.0 / (self.rng.unit() + 1e-6).powf(0.6)).min(150.0) as u64;
         self.put(&[b"<div class=\"related\">\n"]);
         for _ in 0..count {
             let target = self.somewhere();
@@ -393,7 +395,7 @@ impl Writer<'_> {
             self.put(&[b"<h3>"]);
             self.link(target, 4);
             self.put(&[b"</h3>"]);
-            if self.rng.one_in(3) {
+            if self.rng.one_in(2) {
                 self.put(&[b"<a "]);
                 self.hrefs.extra(self.host, target, &mut self.rng, self.out);
                 self.put(&[b" class='more'>&raquo;</a>"]);
@@ -436,7 +438,12 @@ impl Writer<'_> {
             3 => self.put(&[b"<a href=\"javascript:void(0)\">+</a><a name=end></a>"]),
             _ => {}
         }
-        self.put(&[b"<p>&copy; "]);
+        self.put(&[b"<p><a href=\"/\">&uarr;</a> "]);
+        for index in 1..self.host.interior().min(6) {
+            self.link(index, 2);
+            self.put(&[b" "]);
+        }
+        self.put(&[b"</p>\n<p>&copy; "]);
         put(self.out, &[self.hrefs.own().0]);
         self.put(&[b"</p></div>\n<script src=\"/js/app.js\"></script>\n</body>\n</html>\n"]);
     }

@@ -57,7 +57,7 @@ impl Robots {
                 let delay = 0.1 * world.config.time_scale;
                 let own = format!(
                     "User-agent: *\nDisallow: /\n\nUser-agent: Otherbot\nUser-agent: Crivello\n\
-                     Crawl-delay: {delay}\nDisallow: /private/\nAllow: /private/open/\n"
+                     Crawl-delay: {delay:.3}\nDisallow: /private/\nAllow: /private/open/\n"
                 );
                 Self::rules(own.into_bytes())
             }

@@ -93,6 +93,11 @@ impl Host {
         (self.size - 1).div_ceil(self.branching).max(1)
     }
 
+    /// Pages of text: those below this number.
+    pub fn text_end(&self) -> u32 {
+        self.sitemap().or(self.feed()).unwrap_or(self.size)
+    }
+
     /// The page that is the host's feed.
     pub fn feed(&self) -> Option<u32> {
         (self.size >= 8 && self.size - 1 >= self.interior()).then(|| self.size - 1)
@@ -151,16 +156,14 @@ impl World {
     }
 
     fn mark(&self, host: &Host, index: u32) -> Mark {
-        let plain = index >= host.interior()
-            && index > 0
-            && host.feed() != Some(index)
-            && host.sitemap() != Some(index);
+        let plain = (host.interior()..host.text_end()).contains(&index);
         if !self.is_wild() || !host.role.has_sections() || !plain {
             return Mark::Free;
         }
+        // Odd numbers: the pages that are odd themselves have even ones.
         match index % 10 {
-            0 | 5 => Mark::Denied,
-            1 => Mark::Spared,
+            1 | 5 => Mark::Denied,
+            3 => Mark::Spared,
             _ => Mark::Free,
         }
     }
