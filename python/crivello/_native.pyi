@@ -128,7 +128,76 @@ def parse_size(text: str) -> int:
 
 # --- visits --------------------------------------------------------------------------------
 
+class Visits:
+    """The fetching half of an agent: leases in; page workers take what comes out.
+
+    Times are seconds, sizes bytes. `resolve` rules read "PATTERN=ADDR[:PORT]", PATTERN being a
+    host, "*.suffix" or "*". `local_hosts` (seeds that are local) may have private addresses;
+    public ones need `identified`: the agent's name and contact are in `agent`.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        agent: str,
+        token: str,
+        resolve: Sequence[str] = (),
+        allow_private: bool = False,
+        local_hosts: Sequence[str] = (),
+        identified: bool = False,
+        visits: int = 256,
+        max_body: int = ...,
+        max_head: int = ...,
+        connect_timeout: float = 10.0,
+        first_byte_timeout: float = 20.0,
+        total_timeout: float = 120.0,
+        idle_timeout: float = 10.0,
+        body_budget: int = ...,
+        obey_robots: bool = True,
+        robots_ttl: float = 86_400.0,
+        robots_budget: int = ...,
+    ) -> None: ...
+    def room(self) -> int:
+        """Leases that may still start."""
+
+    def start(self, leases: ArrowBatch) -> None:
+        """Start a batch of leases, all or none; OSError when the ledger cannot be written."""
+
+    def seed_robots(self, origin: str, status: int | None, body: bytes, expires: int) -> None:
+        """Restore what an origin's robots.txt said, until a time in microseconds."""
+
+    def stop(self) -> None:
+        """Send no more requests; visits under way are abandoned and their leases end."""
+
+    def stats(self) -> dict[str, int]:
+        """requests, bytes, connections, reused, handshakes, lookups, retries, in_flight."""
+
 # --- ledger --------------------------------------------------------------------------------
+
+class Ledger:
+    """The politeness ledger: every request, with the operating system before it leaves.
+
+    Opening begins a new segment in `dir`, a directory of `files`. Times are microseconds.
+    """
+
+    def __init__(self, files: Files, dir: str = "ledger") -> None: ...
+    def intent(
+        self, host: str, ip: str | None, at: int, *, delay_us: int, ip_delay_us: int
+    ) -> None: ...
+    def end(
+        self, host: str, ip: str | None, at: int, *, status: int, hold_until: int = 0
+    ) -> None: ...
+    def flush(self) -> None: ...
+
+def replay_ledger(path: PathLike, *, since: int = ...) -> Batch:
+    """Requests as they left: host, ip, intent_at, ended_at, status, delay_us, ip_delay_us,
+    hold_until. `ended_at` is null when the process died meanwhile; status 0 is no answer."""
+
+def last_by_host(path: PathLike, *, since: int = ...) -> Batch:
+    """One row a host (`ip` null) and one an address (`host` null): the last intent_at, the
+    delay_us then in force, the latest hold_until. `since` is the time of the checkpoint:
+    older requests come only as far as they may still bind."""
 
 # --- page ----------------------------------------------------------------------------------
 
