@@ -81,7 +81,7 @@ impl<'a> UrlRef<'a> {
         if text.len() > MAX_LENGTH {
             return None;
         }
-        let path = host + memchr::memchr(b'/', text[host..].as_bytes())?;
+        let path = host + memchr::memchr(b'/', &text.as_bytes()[host..])?;
         let authority = &text[host..path];
         let name = authority.rfind(']').map_or(0, |bracket| bracket + 1);
         let name_end = authority[name..].find(':').map_or(authority.len(), |colon| name + colon);
@@ -171,7 +171,7 @@ impl Url {
     /// # Errors
     /// When it is not an absolute `http` or `https` URL, or longer than [`MAX_LENGTH`].
     pub fn parse(input: &str) -> Result<Self, UrlError> {
-        let mut text = String::with_capacity(input.len() + 1);
+        let mut text = String::with_capacity(input.len().min(MAX_LENGTH) + 1);
         let parts = parse::parse_into(None, input, &mut text)?;
         Ok(Self { text: text.into(), parts })
     }
@@ -258,6 +258,14 @@ impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Url({})", self.text)
     }
+}
+
+/// Parses an absolute URL into a string that is used again; see [`Url::parse`].
+///
+/// # Errors
+/// As [`Url::parse`]; `out` is then empty.
+pub fn parse_into(input: &str, out: &mut String) -> Result<Parts, UrlError> {
+    parse::parse_into(None, input, out)
 }
 
 /// xxh3-64 of a normalised URL (seed 0): `url_hash` in every table.

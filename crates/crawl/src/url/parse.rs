@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 use super::{MAX_LENGTH, Parts, Url, UrlError};
 
-/// Inputs beyond this are refused unread: no prefix of the result could still be short enough
-/// to matter, and a page may carry megabytes in one attribute.
+/// Inputs beyond this are refused unread, even if most of one is a fragment: a page may carry
+/// megabytes in one attribute.
 const MAX_INPUT: usize = 8 * MAX_LENGTH;
 
 const PLAIN: u8 = 0;
@@ -127,6 +127,9 @@ fn strip(input: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn write(base: Option<&Joiner>, input: &[u8], out: &mut Vec<u8>) -> Result<Parts, UrlError> {
+    if input.len() > MAX_INPUT {
+        return scheme(input).and(Err(UrlError::TooLong));
+    }
     let Some(base) = base else {
         let scheme = scheme(input)?.ok_or(UrlError::Relative)?;
         return absolute(scheme.secure, &input[scheme.end..], out);
@@ -143,7 +146,8 @@ fn write(base: Option<&Joiner>, input: &[u8], out: &mut Vec<u8>) -> Result<Parts
                 &rest[1..]
             };
             out.extend_from_slice(&text[..=root]);
-            return target(path, root, out).map(|()| parts);
+            target(path, root, out);
+            return Ok(parts);
         }
         _ => match scheme(input)? {
             Some(scheme) => {
@@ -160,18 +164,18 @@ fn write(base: Option<&Joiner>, input: &[u8], out: &mut Vec<u8>) -> Result<Parts
         None | Some(b'#') => out.extend_from_slice(text),
         Some(b'?') => {
             out.extend_from_slice(&text[..base.query]);
-            query(input, out)?;
+            query(input, out);
         }
         Some(b'/' | b'\\') => {
             if slashes(input) >= 2 {
                 return absolute(base.base.scheme() == "https", input, out);
             }
             out.extend_from_slice(&text[..=root]);
-            target(&input[1..], root, out)?;
+            target(&input[1..], root, out);
         }
         Some(_) => {
             out.extend_from_slice(&text[..base.directory]);
-            target(input, root, out)?;
+            target(input, root, out);
         }
     }
     Ok(parts)
@@ -230,7 +234,7 @@ fn absolute(secure: bool, input: &[u8], out: &mut Vec<u8>) -> Result<Parts, UrlE
     }
     out.push(b'/');
     let separated = rest.first().is_some_and(|byte| PATH[usize::from(*byte)] == SLASH);
-    target(&rest[usize::from(separated)..], root, out)?;
+    target(&rest[usize::from(separated)..], root, out);
     Ok(Parts { host: start as u16, host_end: host_end as u16, path: root as u16 })
 }
 
@@ -278,10 +282,7 @@ fn port(input: &[u8]) -> Result<Option<u16>, UrlError> {
 
 /// A path relative to the slash that `out` ends with, then the query.
 /// Invariant: from `root` on `out` holds a path that begins with `/` and has no dot segment.
-fn target(input: &[u8], root: usize, out: &mut Vec<u8>) -> Result<(), UrlError> {
-    if input.len() > MAX_INPUT {
-        return Err(UrlError::TooLong);
-    }
+fn target(input: &[u8], root: usize, out: &mut Vec<u8>) {
     let mut at = 0;
     loop {
         let segment = out.len();
@@ -305,7 +306,8 @@ fn target(input: &[u8], root: usize, out: &mut Vec<u8>) -> Result<(), UrlError> 
             }
         }
         if !separated {
-            return query(&input[at..], out);
+            query(&input[at..], out);
+            return;
         }
         at += 1;
     }
@@ -329,18 +331,15 @@ fn dots(segment: &[u8]) -> usize {
 }
 
 /// The query with its question mark, or nothing; stops at the fragment.
-fn query(input: &[u8], out: &mut Vec<u8>) -> Result<(), UrlError> {
-    let Some((b'?', input)) = input.split_first() else { return Ok(()) };
-    if input.len() > MAX_INPUT {
-        return Err(UrlError::TooLong);
-    }
+fn query(input: &[u8], out: &mut Vec<u8>) {
+    let Some((b'?', input)) = input.split_first() else { return };
     out.push(b'?');
     let mut at = 0;
     loop {
         at += copy(&input[at..], &QUERY, out);
         match input.get(at) {
             Some(byte) if QUERY[usize::from(*byte)] == ENCODE => percent(*byte, out),
-            _ => return Ok(()),
+            _ => return,
         }
         at += 1;
     }

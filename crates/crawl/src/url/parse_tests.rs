@@ -228,6 +228,9 @@ fn megabytes_in_an_attribute_are_refused() {
     for input in [huge.clone(), format!("?{huge}"), format!("/{huge}"), format!("//{huge}")] {
         assert_eq!(base.join(&input), Err(UrlError::TooLong));
     }
+    let late_tab = format!("http://{}@h/a\tb", "u".repeat(1 << 16));
+    assert_eq!(base.join(&late_tab), Err(UrlError::TooLong));
+    assert_eq!(base.join(&format!("javascript:{huge}")), Err(UrlError::Scheme));
     assert_eq!(base.join(&format!("//{}", "a".repeat(1 << 20))), Err(UrlError::TooLong));
     assert_eq!(base.join(&"../".repeat(10_000)).unwrap().as_str(), "http://a/");
 }

@@ -1,1 +1,0 @@
-//! robots.txt: RFC 9309.

@@ -1,0 +1,1 @@
+"""Asking for pages: what a site allows, and how it is asked."""
