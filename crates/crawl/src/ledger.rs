@@ -506,3 +506,6 @@ pub fn last_by_host(dir: &Path, since: i64) -> io::Result<LastByHost> {
     }
     Ok(last)
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,8 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         limits: &Limits,
         budget: &BodyBudget,
     ) -> Result<Exchange, Broken> {
-        let mut patience =
-            Patience { silence: limits.silence, end: Instant::now() + limits.total };
+        let mut patience = Patience { silence: limits.silence, end: Instant::now() + limits.total };
         let sent = timeout_at(patience.next(), async {
             self.stream.write_all(request).await?;
             self.stream.flush().await
