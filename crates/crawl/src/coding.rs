@@ -1,1 +1,0 @@
-//! Content codings with limits.

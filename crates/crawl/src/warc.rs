@@ -1,1 +1,0 @@
-//! WARC records.
