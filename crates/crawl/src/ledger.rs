@@ -240,7 +240,7 @@ impl Ledger {
         let now = crate::clock::now_us();
         let (sequence, carried) = match newest {
             Some((sequence, _, name)) => {
-                let bytes = files.read(&format!("{dir}/{name}"))?;
+                let bytes = files.read(format!("{dir}/{name}"))?;
                 (sequence + 1, carry(Frames::new(bytes), now))
             }
             None => (1, Vec::new()),

@@ -101,7 +101,14 @@ impl PyVisits {
         })
     }
 
-    fn seed_robots(&self, py: Python<'_>, origin: &str, status: Option<u16>, body: &[u8], expires: i64) {
+    fn seed_robots(
+        &self,
+        py: Python<'_>,
+        origin: &str,
+        status: Option<u16>,
+        body: &[u8],
+        expires: i64,
+    ) {
         py.detach(|| self.0.seed_robots(origin, status, body, expires));
     }
 

@@ -25,27 +25,25 @@ pub fn is_private(ip: IpAddr) -> bool {
 }
 
 fn private_v4(ip: Ipv4Addr) -> bool {
-    let [a, b, c, _] = ip.octets();
     matches!(
-        (a, b, c),
-        (0 | 10 | 127, _, _)
-            | (100, 64..=127, _)
-            | (169, 254, _)
-            | (172, 16..=31, _)
-            | (192, 168, _)
-            | (192, 0, 0 | 2)
-            | (198, 18 | 19, _)
-            | (198, 51, 100)
-            | (203, 0, 113)
-            | (224..=255, _, _)
+        ip.octets(),
+        [0 | 10 | 127 | 224..=255, ..]
+            | [100, 64..=127, ..]
+            | [169, 254, ..]
+            | [172, 16..=31, ..]
+            | [192, 168, ..]
+            | [192, 0, 0 | 2, _]
+            | [198, 18 | 19, ..]
+            | [198, 51, 100, _]
+            | [203, 0, 113, _]
     )
 }
 
+#[expect(clippy::match_same_arms)] // embedded addresses are judged form by form
 fn private_v6(ip: Ipv6Addr) -> bool {
     let s = ip.segments();
     let embedded = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        private_v4(Ipv4Addr::new(a, b, c, d))
+        private_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
     };
     match s {
         // Mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96).

@@ -8,6 +8,7 @@ fn files() -> (tempfile::TempDir, Files) {
     (dir, files)
 }
 
+#[expect(clippy::unnecessary_wraps)] // as the ledger takes it
 fn ip(text: &str) -> Option<IpAddr> {
     Some(text.parse().unwrap())
 }
