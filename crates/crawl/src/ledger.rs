@@ -208,6 +208,9 @@ struct State {
     segment: Appender,
     path: String,
     sequence: u64,
+    /// Bytes at the head that repeat older records. A segment has at least as many of its
+    /// own, or else many hosts that wait long would make every record turn the segment.
+    carried: u64,
     frame: Vec<u8>,
 }
 
@@ -237,7 +240,7 @@ impl Ledger {
         let now = crate::clock::now_us();
         let (sequence, carried) = match newest {
             Some((sequence, _, name)) => {
-                let bytes = files.read(&format!("{dir}/{name}"))?;
+                let bytes = files.read(format!("{dir}/{name}"))?;
                 (sequence + 1, carry(Frames::new(bytes), now))
             }
             None => (1, Vec::new()),
@@ -299,7 +302,7 @@ impl Ledger {
     ) -> io::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
-        if state.segment.len() >= self.capacity {
+        if state.segment.len() - state.carried >= self.capacity.max(state.carried) {
             state.segment.flush()?;
             let bytes = self.files.read(&state.path)?;
             let carried = carry(Frames::new(bytes), at);
@@ -338,8 +341,8 @@ fn begin(
         record.write(&mut frame);
     }
     segment.append(&frame)?;
-    segment.flush()?;
-    Ok(State { segment, path, sequence, frame })
+    let (carried, _) = segment.flush()?;
+    Ok(State { segment, path, sequence, carried, frame })
 }
 
 /// The latest records that still bind a host, for the head of the next segment.
@@ -506,3 +509,6 @@ pub fn last_by_host(dir: &Path, since: i64) -> io::Result<LastByHost> {
     }
     Ok(last)
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,8 @@ fn a_burst_goes_over_one_connection_and_so_does_the_next_lease() {
 
 #[test]
 fn the_head_is_kept_byte_by_byte_and_the_request_beside_it() {
-    let head = "HTTP/1.1 200  Fine\r\nX-Odd :  value \r\nx-fold: a\r\n\tb\r\nContent-Length: 2\r\n\r\n";
+    let head =
+        "HTTP/1.1 200  Fine\r\nX-Odd :  value \r\nx-fold: a\r\n\tb\r\nContent-Length: 2\r\n\r\n";
     let server = Server::new(move |_, _| Answer::from(&format!("{head}hi")));
     let bench = bench(config());
     let got = bench.get(&server.url("/?q=1"));
@@ -80,7 +81,9 @@ fn what_ends_with_the_connection_is_whole() {
     let server = Server::new(|path, _| match path {
         "/11" => closing("HTTP/1.1 200 OK\r\n\r\nhello"),
         "/10" => closing("HTTP/1.0 200 OK\nContent-Type: text/plain\n\nhello"),
-        "/many" => closing("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nhello"),
+        "/many" => {
+            closing("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nhello")
+        }
         _ => closing(&format!("{CHUNKED}5\r\nhello\r\n0\r\n")),
     });
     let bench = bench(config());
@@ -185,13 +188,17 @@ fn silence_is_a_timeout_and_a_slow_body_is_cut_by_time() {
         _ => stalling("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"),
     });
     let brief = Duration::from_millis(50);
-    let bench = bench(crivello_crawl::fetch::VisitsConfig { first_byte_timeout: brief, ..config() });
+    let bench =
+        bench(crivello_crawl::fetch::VisitsConfig { first_byte_timeout: brief, ..config() });
     for path in ["/silent", "/half"] {
         let got = bench.spend(&Ask::of(&[server.url(path), server.url("/never")]));
         assert_eq!(got.words(), ["timeout"], "{path}: the lease ends with it");
     }
     let got = bench.get(&server.url("/slow"));
-    assert_eq!((&got.response(0).body[..], got.response(0).truncated), (&b"hello"[..], Some("time")));
+    assert_eq!(
+        (&got.response(0).body[..], got.response(0).truncated),
+        (&b"hello"[..], Some("time"))
+    );
     assert!(!server.paths().contains(&"/never".to_owned()));
 }
 

@@ -24,8 +24,10 @@ impl PyLedger {
 }
 
 fn address(ip: Option<&str>) -> PyResult<Option<IpAddr>> {
-    ip.map(|text| text.parse().map_err(|_| PyValueError::new_err(format!("{text:?} is no IP address"))))
-        .transpose()
+    ip.map(|text| {
+        text.parse().map_err(|_| PyValueError::new_err(format!("{text:?} is no IP address")))
+    })
+    .transpose()
 }
 
 #[pymethods]

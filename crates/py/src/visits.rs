@@ -17,6 +17,7 @@ pub struct PyVisits(Arc<Visits>);
 
 impl PyVisits {
     /// The visits, for the page workers that take from their channels.
+    #[allow(dead_code)] // used by the border of `workers`
     pub(crate) fn inner(&self) -> Arc<Visits> {
         Arc::clone(&self.0)
     }
@@ -100,7 +101,14 @@ impl PyVisits {
         })
     }
 
-    fn seed_robots(&self, py: Python<'_>, origin: &str, status: Option<u16>, body: &[u8], expires: i64) {
+    fn seed_robots(
+        &self,
+        py: Python<'_>,
+        origin: &str,
+        status: Option<u16>,
+        body: &[u8],
+        expires: i64,
+    ) {
         py.detach(|| self.0.seed_robots(origin, status, body, expires));
     }
 

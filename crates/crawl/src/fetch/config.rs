@@ -8,7 +8,9 @@ use super::resolve::ResolveRule;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It would break the request head.
-    #[error("agent {0:?}: a User-Agent is one line of printable ASCII; change --agent-name or --contact")]
+    #[error(
+        "agent {0:?}: a User-Agent is one line of printable ASCII; change --agent-name or --contact"
+    )]
     Agent(String),
     /// Nothing could ever be fetched.
     #[error("visits: at least 1 is needed")]

@@ -31,9 +31,8 @@ pub fn parse_http_date(text: &str) -> Option<i64> {
             let mut parts = word.splitn(3, ':').map(str::parse::<i64>);
             let (hour, minute, second) =
                 (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-            let valid = (0..24).contains(&hour)
-                && (0..60).contains(&minute)
-                && (0..=60).contains(&second);
+            let valid =
+                (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
             time = valid.then_some(hour * 3600 + minute * 60 + second);
         } else if let Ok(number) = word.parse::<i64>() {
             if day.is_none() {

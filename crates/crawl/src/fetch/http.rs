@@ -111,8 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         limits: &Limits,
         budget: &BodyBudget,
     ) -> Result<Exchange, Broken> {
-        let mut patience =
-            Patience { silence: limits.silence, end: Instant::now() + limits.total };
+        let mut patience = Patience { silence: limits.silence, end: Instant::now() + limits.total };
         let sent = timeout_at(patience.next(), async {
             self.stream.write_all(request).await?;
             self.stream.flush().await
@@ -251,10 +250,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             let room = (body.max - body.bytes.len()).min(clamp(left));
             body.reserve(room.min(READ), clamp(left), patience).await;
             let mut into = (&mut body.bytes).limit(room.min(READ * 4));
-            let read = match timeout_at(patience.next(), self.stream.read_buf(&mut into)).await {
-                Err(_) => return Some(TIME),
-                Ok(read) => read,
-            };
+            let read = timeout_at(patience.next(), self.stream.read_buf(&mut into)).await;
+            let Ok(read) = read else { return Some(TIME) };
             let count = *read.as_ref().unwrap_or(&0);
             match self.count(read) {
                 Ok(()) => left -= count as u64,

@@ -300,10 +300,9 @@ mod tests {
 
     #[test]
     fn folded_and_broken_lines_do_not_spoil_the_rest() {
-        let answer = response(
-            "HTTP/1.1 200\r\nno colon here\r\nX-Long: one\r\n  two\r\nServer : s\r\n\r\n",
-        )
-        .unwrap();
+        let answer =
+            response("HTTP/1.1 200\r\nno colon here\r\nX-Long: one\r\n  two\r\nServer : s\r\n\r\n")
+                .unwrap();
         assert_eq!(answer.first("x-long"), Some(&b"one\r\n  two"[..]));
         assert_eq!(answer.first("server"), Some(&b"s"[..]));
     }

@@ -67,9 +67,8 @@ impl<C> State<C> {
     fn shrink(&mut self, capacity: usize, patience: Duration) {
         while let Some((turn, key)) = self.turns.front() {
             let live = self.idle.get(key).filter(|idle| idle.turn == *turn);
-            let keep = live.is_some_and(|idle| {
-                self.idle.len() <= capacity && idle.since.elapsed() < patience
-            });
+            let keep = live
+                .is_some_and(|idle| self.idle.len() <= capacity && idle.since.elapsed() < patience);
             if keep {
                 break;
             }

@@ -27,7 +27,9 @@ pub struct ResolveRule {
 
 /// A rule that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("resolve rule {0:?}: give PATTERN=ADDR[:PORT], as in '*.sim=127.0.0.1:8080' or 'x.org=[::1]'")]
+#[error(
+    "resolve rule {0:?}: give PATTERN=ADDR[:PORT], as in '*.sim=127.0.0.1:8080' or 'x.org=[::1]'"
+)]
 pub struct ResolveRuleError(String);
 
 impl FromStr for ResolveRule {
@@ -193,7 +195,9 @@ mod tests {
 
     #[test]
     fn rules_that_say_nothing_are_refused() {
-        for text in ["a.sim", "=127.0.0.1", "a*.sim=127.0.0.1", "a=b", "a=127.0.0.1:99999", "*.=::1"] {
+        for text in
+            ["a.sim", "=127.0.0.1", "a*.sim=127.0.0.1", "a=b", "a=127.0.0.1:99999", "*.=::1"]
+        {
             assert!(text.parse::<ResolveRule>().is_err(), "{text}");
         }
     }

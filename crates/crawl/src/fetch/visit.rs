@@ -158,9 +158,7 @@ impl Visit {
         let known = self.shared.resolver.known(url.host(), url.port());
         match (known, self.lease.ip) {
             (Some(place), _) => Ok(place),
-            (None, Some(ip)) => {
-                Ok(Place { ips: Arc::from([ip]), port: url.port(), ruled: false })
-            }
+            (None, Some(ip)) => Ok(Place { ips: Arc::from([ip]), port: url.port(), ruled: false }),
             (None, None) => self.shared.place(url).await,
         }
     }
@@ -173,10 +171,16 @@ impl Visit {
             }
             let verdict = match self.shared.policy(&row.url) {
                 Some(Policy::File(rules)) => {
-                    if rules.allowed(row.url.path_and_query()) { None } else { Some(Outcome::Denied) }
+                    if rules.allowed(row.url.path_and_query()) {
+                        None
+                    } else {
+                        Some(Outcome::Denied)
+                    }
                 }
                 Some(Policy::Unreachable) => Some(Outcome::Failed(FetchError::RobotsUnreachable)),
-                None if self.ending.end.consumed == 0 => return self.fetch_robots(&row.url, ip).await,
+                None if self.ending.end.consumed == 0 => {
+                    return self.fetch_robots(&row.url, ip).await;
+                }
                 None => return,
             };
             if let Some(outcome) = verdict {
@@ -435,7 +439,8 @@ impl Visit {
             }
             None => None,
         };
-        let idle = || shared.pool.take(&key).map(|wire| Line { wire, key: key.clone(), used: true });
+        let idle =
+            || shared.pool.take(&key).map(|wire| Line { wire, key: key.clone(), used: true });
         if let Some(line) = in_hand.or_else(idle)
             && line.wire.stream.is_quiet().await
         {
