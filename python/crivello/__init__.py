@@ -14,7 +14,7 @@ from crivello.errors import Error, UsageError
 
 if TYPE_CHECKING:
     from crivello.crawl import Crawl
-    from crivello.crawl import open_crawl as open  # noqa: A004 - `crivello.open(path)` reads well
+    from crivello.crawl import open_crawl as open
 
 __version__ = "0.1.0"
 __all__ = ["Crawl", "Error", "UsageError", "__version__", "open"]

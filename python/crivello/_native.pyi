@@ -2,7 +2,7 @@
 
 import builtins
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 

@@ -186,13 +186,6 @@ class PolitenessSection(Section):
         allowed=_SECONDS,
         ge=0,
     )
-    max_crawl_delay: Duration = _setting(
-        300.0,
-        "A longer Crawl-delay of a robots.txt counts as this much (seconds).",
-        hot=True,
-        allowed=_SECONDS,
-        ge=0,
-    )
     ratio: float | None = _setting(
         None,
         "Ratio mode: P downloads in a burst over one connection, then stays silent for the"

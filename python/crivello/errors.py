@@ -10,6 +10,6 @@ class Error(Exception):
 
 
 class UsageError(Error):
-    """The request itself is wrong: an unknown option, a bad value, a directory of something else."""
+    """The request itself is wrong: an unknown option, a bad value, a foreign directory."""
 
     exit_code = 2

@@ -97,10 +97,9 @@ pub fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     column: &str,
 ) -> Result<&'a PrimitiveArray<T>, ColumnError> {
-    batch
-        .column_by_name(column)
-        .and_then(|array| array.as_primitive_opt::<T>())
-        .ok_or_else(|| ColumnError { column: column.to_owned(), expected: "of the expected number type" })
+    batch.column_by_name(column).and_then(|array| array.as_primitive_opt::<T>()).ok_or_else(|| {
+        ColumnError { column: column.to_owned(), expected: "of the expected number type" }
+    })
 }
 
 /// A column of hashes or identifiers.

@@ -162,7 +162,8 @@ struct RecentCache {
 
 impl RecentCache {
     fn new(bytes: usize) -> Self {
-        let slots = (bytes / 8).max(1).next_power_of_two() >> usize::from(!(bytes / 8).is_power_of_two());
+        let slots =
+            (bytes / 8).max(1).next_power_of_two() >> usize::from(!(bytes / 8).is_power_of_two());
         Self { slots: (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect() }
     }
 
@@ -311,7 +312,7 @@ impl Worker {
             Outcome::Failed(error) => row.error = Some(error.class().to_owned()),
             Outcome::Denied => row.error = Some("robots".to_owned()),
         }
-        row.url = fetched.url.as_str().to_owned();
+        fetched.url.as_str().clone_into(&mut row.url);
         row
     }
 
@@ -356,8 +357,10 @@ impl Worker {
         if (200..300).contains(&response.status) {
             self.links(&base, page.links, flags, &scope, row);
         }
-        row.canonical =
-            page.canonical.and_then(|href| base.join(&href).ok()).map(|url| url.as_str().to_owned());
+        row.canonical = page
+            .canonical
+            .and_then(|href| base.join(&href).ok())
+            .map(|url| url.as_str().to_owned());
         row.mime = Some(page.mime);
         row.charset = Some(page.charset);
         row.title = Some(page.title);

@@ -1,21 +1,21 @@
 //! The border: thin wrappers that hand Arrow batches between the kernels and Python.
 
 mod arrow;
+mod budget;
 mod clock;
 mod files;
-mod budget;
-mod url;
-mod scope;
-mod robots;
-mod sieve;
 mod frontier;
-mod visits;
 mod ledger;
-mod page;
 mod near;
+mod page;
+mod robots;
+mod scope;
+mod sieve;
+mod simweb;
+mod url;
+mod visits;
 mod warc;
 mod workers;
-mod simweb;
 
 use pyo3::prelude::*;
 

@@ -88,8 +88,9 @@ impl PyPageWorkers {
         let follow = follow
             .iter()
             .map(|name| {
-                LinkKind::from_name(name)
-                    .ok_or_else(|| PyValueError::new_err(format!("no kind of link is called {name:?}")))
+                LinkKind::from_name(name).ok_or_else(|| {
+                    PyValueError::new_err(format!("no kind of link is called {name:?}"))
+                })
             })
             .collect::<PyResult<HashSet<_>>>()?;
         let config = WorkersConfig {

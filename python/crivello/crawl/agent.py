@@ -127,15 +127,11 @@ class Agent:
         columns = (ends[name].to_pylist() for name in ("lease", "failed", "error"))
         for lease, failed, error in zip(*columns, strict=True):
             host = self._hosts_of_leases.pop(lease)
-            if not failed:
-                continue
-            if error in rows.FORBIDDEN:
-                self._retire(host, error)
-            elif self.parts.frontier.failures(host) >= self.settings.fetch.dead_after:
+            if failed and self.parts.frontier.failures(host) >= self.settings.fetch.dead_after:
                 self._retire(host, "dns" if error == "dns" else "host-dead")
 
     def _retire(self, host: str, reason: str) -> None:
-        """Give up a host that cannot or may not be reached: its URLs fail without a request."""
+        """Give up a host that cannot be reached: its URLs fail without a request."""
         while (queued := self.parts.frontier.retire(host, 1024)).num_rows:
             dead = rows.never_asked(queued, reason, self._now())
             self.parts.tables.append("pages", dead)

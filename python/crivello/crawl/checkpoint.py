@@ -92,7 +92,9 @@ def read(files: Files, path: str) -> dict[str, Any] | None:
     try:
         state = json.loads(files.read(path))
     except ValueError as error:
-        raise Error(f"{path}: the checkpoint is damaged ({error}); restore it from a copy") from None
+        raise Error(
+            f"{path}: the checkpoint is damaged ({error}); restore it from a copy"
+        ) from None
     if state.get("version") != VERSION:
         raise Error(
             f"{path}: written by another version of crivello (format {state.get('version')},"

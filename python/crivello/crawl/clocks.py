@@ -27,8 +27,7 @@ def after_restart(files: Files, directory: str, now: int) -> pa.RecordBatch:
     last = pa.record_batch(last_by_host(path, since=now - DAY_US))
     columns = (last[name].to_pylist() for name in ("intent_at", "delay_us", "hold_until"))
     not_before = [
-        max(intent + delay, now + delay, hold)
-        for intent, delay, hold in zip(*columns, strict=True)
+        max(intent + delay, now + delay, hold) for intent, delay, hold in zip(*columns, strict=True)
     ]
     return pa.RecordBatch.from_pydict(
         {

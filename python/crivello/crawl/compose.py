@@ -62,7 +62,7 @@ def run(
     agent = Agent(parts, settings, now=now_us)
     status = StatusWriter(files, parts)
     stored_before = parts.counters.pages_stored
-    _remember(files, settings, parts, state)
+    _remember(files, parts, state)
     status.write("running")
 
     def on_turn() -> None:
@@ -74,9 +74,7 @@ def run(
     ending = agent.run(stop=stop, on_turn=on_turn)
     _wind_down(agent)
     final = status.write({"finished": "finished", "limit": "stopped"}.get(ending, "interrupted"))
-    return Summary(
-        ending=ending, status=final, pages_this_run=final.pages_stored - stored_before
-    )
+    return Summary(ending=ending, status=final, pages_this_run=final.pages_stored - stored_before)
 
 
 def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Parts:
@@ -99,7 +97,8 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
     sieve = _sieve(files, settings, known.get("sieve"))
     frontier = _frontier(files, settings, known.get("frontier"))
     frontier.restore_clocks(clocks.after_restart(files, LEDGER, now_us()))
-    visits = _visits(Ledger(files, LEDGER), settings)
+    # An intent is handed to the system at once and never waits for the disk, even with `fsync`.
+    visits = _visits(Ledger(Files(files.root), LEDGER), settings)
     workers = PageWorkers(
         visits,
         scope,
@@ -203,9 +202,7 @@ def _visits(ledger: Ledger, settings: Settings) -> Visits:
     )
 
 
-def _remember(
-    files: Files, settings: Settings, parts: Parts, state: dict[str, Any] | None
-) -> None:
+def _remember(files: Files, parts: Parts, state: dict[str, Any] | None) -> None:
     """Bring back from the tables what is kept in memory only: robots.txt and page texts."""
     if state is None:
         return

@@ -46,6 +46,8 @@ class DuplicateMarker:
         """Enter the pages of earlier runs, in the order of their visits."""
         columns = {name: ds.field(name) for name in ("visit", "text_digest", "simhash", "url_hash")}
         columns["text_len"] = pc.binary_length(ds.field("text")).cast(pa.uint32())
-        pages = snapshot.dataset("pages").to_table(columns=columns, filter=ds.field("status") == 200)
+        pages = snapshot.dataset("pages").to_table(
+            columns=columns, filter=ds.field("status") == 200
+        )
         for batch in pages.sort_by("visit").to_batches(max_chunksize=1024):
             self._seen.mark(batch.select(COLUMNS))

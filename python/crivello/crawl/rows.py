@@ -27,9 +27,6 @@ URLS = pa.schema(
 PASSING_ERRORS = pa.array(["dns", "connect", "timeout", "reset", "protocol", "tls"])
 PASSING_STATUSES = pa.array([408, 425, 429, 500, 502, 503, 504], pa.uint16())
 
-# Hosts that are not asked at all: private addresses, and strangers to whom nobody was named.
-FORBIDDEN = frozenset({"private", "identity"})
-
 
 def retryable(pages: pa.RecordBatch, *, attempts: int) -> pa.BooleanArray:
     """Which rows failed for a reason that may pass, and have attempts left."""
@@ -40,9 +37,7 @@ def retryable(pages: pa.RecordBatch, *, attempts: int) -> pa.BooleanArray:
     return pc.and_(passing, pc.less(pages["attempt"], pa.scalar(attempts, pa.int64())))
 
 
-def urls(
-    texts: list[str], *, depth: int, from_urls: list[str] | None = None
-) -> pa.RecordBatch:
+def urls(texts: list[str], *, depth: int, from_urls: list[str] | None = None) -> pa.RecordBatch:
     """A batch of normalised URLs, as the sieve takes them."""
     sources = from_urls if from_urls is not None else [""] * len(texts)
     columns = [

@@ -73,7 +73,8 @@ def is_resolved(url: str, rules: Iterable[str]) -> bool:
 def stranger(seeds: Iterable[str], rules: Iterable[str]) -> str | None:
     """The first seed whose host is somebody else's, so that the crawler must introduce itself."""
     rules = list(rules)
-    return next((seed for seed in seeds if not is_local(seed) and not is_resolved(seed, rules)), None)
+    strangers = (seed for seed in seeds if not is_local(seed) and not is_resolved(seed, rules))
+    return next(strangers, None)
 
 
 def local_hosts(seeds: Iterable[str]) -> list[str]:

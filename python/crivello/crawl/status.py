@@ -118,7 +118,9 @@ def read_status(directory: str | Path) -> dict[str, Any]:
     try:
         status: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{root}: has not been crawled yet; `crivello crawl -o {root}` begins") from None
+        raise UsageError(
+            f"{root}: has not been crawled yet; `crivello crawl -o {root}` begins"
+        ) from None
     if status["state"] == "running" and not is_held(root / AGENT / "lock"):
         status["state"] = "interrupted"
     return status
