@@ -113,8 +113,8 @@ impl SimWebServer {
         let mut answer = Answer::default();
         py.detach(|| {
             let request =
-                Request { host: host.as_bytes(), path: path.as_bytes(), ..Request::default() };
-            Answers::new(Arc::clone(&self.world)).answer(&request, now_us, &mut answer);
+                Request { host: host.as_bytes(), path: path.as_bytes(), now_us, ..Request::default() };
+            Answers::new(Arc::clone(&self.world)).answer(&request, &mut answer);
         });
         (answer.status, PyBytes::new(py, &answer.body))
     }

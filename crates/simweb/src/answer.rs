@@ -38,6 +38,8 @@ pub struct Request<'a> {
     pub none_match: Option<&'a [u8]>,
     /// If-Modified-Since.
     pub modified_since: Option<&'a [u8]>,
+    /// When it came, in microseconds since 1970.
+    pub now_us: i64,
 }
 
 /// How an answer is sent.
@@ -102,8 +104,8 @@ impl Answers {
         Self { world, packer, refusals: HashMap::new() }
     }
 
-    /// Answers a request that came at a time (µs since 1970).
-    pub fn answer(&mut self, request: &Request, now_us: i64, out: &mut Answer) {
+    /// Answers a request.
+    pub fn answer(&mut self, request: &Request, out: &mut Answer) {
         out.headers.clear();
         out.body.clear();
         (out.status, out.wait, out.shape) = (200, Duration::ZERO, Shape::Length);
@@ -127,7 +129,7 @@ impl Answers {
             }
         } else if let Some(index) = self.world.find_slot(&face, request.path) {
             let slot = self.world.slot(&face, index);
-            self.slot(request, &host, &face, &slot, now_us, out);
+            self.slot(request, &host, &face, &slot, out);
         } else if let Some(trap) = Trap::find(&self.world, &face, request.path) {
             out.headers.extend_from_slice(b"Content-Type: text/html; charset=utf-8\r\n");
             trap.write(&self.world, &face, &mut out.body);
@@ -160,17 +162,9 @@ impl Answers {
         Duration::from_secs_f64(seconds * self.world.config.time_scale)
     }
 
-    fn slot(
-        &mut self,
-        request: &Request,
-        host: &Host,
-        face: &Host,
-        slot: &Slot,
-        now_us: i64,
-        out: &mut Answer,
-    ) {
+    fn slot(&mut self, request: &Request, host: &Host, face: &Host, slot: &Slot, out: &mut Answer) {
         let Some(odd) = slot.odd else {
-            return self.page(request, face, slot, slot.index, 0, now_us, out);
+            return self.page(request, face, slot, slot.index, 0, out);
         };
         out.shape = Shape::Odd(odd);
         let status = odd.status(slot.seed).unwrap_or(200);
@@ -201,14 +195,14 @@ impl Answers {
                     write_number(&mut out.headers, seconds);
                     out.headers.extend_from_slice(b"\r\n");
                 } else {
-                    self.page(request, face, slot, slot.index, 0, now_us, out);
+                    self.page(request, face, slot, slot.index, 0, out);
                 }
             }
             Odd::Near | Odd::Copy => {
                 let (source, words) = self.world.source(face, slot);
                 let source = self.world.slot(face, source);
                 out.shape = Shape::Length;
-                self.page(request, face, &source, slot.index, words, now_us, out);
+                self.page(request, face, &source, slot.index, words, out);
             }
             Odd::Empty => out.headers.extend_from_slice(b"Content-Type: text/html\r\n"),
             Odd::Binary => {
@@ -298,11 +292,10 @@ impl Answers {
         slot: &Slot,
         at: u32,
         changed_words: u32,
-        now_us: i64,
         out: &mut Answer,
     ) {
         let version = (slot.changes_per_day > 0.0)
-            .then(|| dates::version(slot.seed, slot.changes_per_day, now_us));
+            .then(|| dates::version(slot.seed, slot.changes_per_day, request.now_us));
         let id = version.map_or(0, |version| version.id);
         let modified =
             version.map_or_else(|| dates::published(slot.seed), |v| v.since_us / 1_000_000);

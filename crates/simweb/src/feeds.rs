@@ -25,7 +25,7 @@ pub fn write(world: &World, host: &Host, slot: &Slot, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     match slot.kind {
         Kind::Sitemap => {
-            put(out, &[b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"])
+            put(out, &[b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"]);
         }
         Kind::Atom => put(
             out,

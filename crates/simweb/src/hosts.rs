@@ -162,7 +162,7 @@ impl Hosts {
     }
 
     /// How many hosts there are.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         (self.starts.len() - 1) as u32
     }
 
@@ -173,13 +173,13 @@ impl Hosts {
 
     /// Hosts that have children: the numbers below this one.
     pub fn interior(&self) -> u32 {
-        (self.len() - 1).div_ceil(FANOUT).max(1)
+        (self.count() - 1).div_ceil(FANOUT).max(1)
     }
 
     /// The hosts that a host's front page must link to.
     pub fn children(&self, id: u32) -> impl Iterator<Item = u32> + use<> {
         let first = u64::from(id) * u64::from(FANOUT) + 1;
-        let end = (first + u64::from(FANOUT)).min(u64::from(self.len()));
+        let end = (first + u64::from(FANOUT)).min(u64::from(self.count()));
         (first..end).map(|child| child as u32)
     }
 
@@ -263,7 +263,7 @@ impl Hosts {
         let label = name.strip_suffix(b".sim").unwrap_or(b"");
         let id = if label == b"www" { 0 } else { trailing_number(label)? };
         let mut expected = Vec::with_capacity(name.len());
-        (id < self.len()).then(|| self.write_name(id, words, &mut expected))?;
+        (id < self.count()).then(|| self.write_name(id, words, &mut expected))?;
         (expected == name).then_some(id)
     }
 }

@@ -28,7 +28,7 @@ impl<'a> Hrefs<'a> {
         let mut own = Vec::with_capacity(64);
         world.write_path(host, at, &mut own);
         let draw = mix(slot.seed, 0xba5e);
-        let base = (draw % 24 == 0 && slot.kind != Kind::Frames).then(|| {
+        let base = (draw.is_multiple_of(24) && slot.kind != Kind::Frames).then(|| {
             let word = world.path_words().word(draw >> 8 & 0xff);
             [b"/", word, b"/base/"].concat()
         });
@@ -88,7 +88,7 @@ impl<'a> Hrefs<'a> {
             _ => b"\"",
         };
         put(out, &[if draw & 0x1f0 == 0 { b"HREF = " } else { b"href=" }, quote]);
-        let odd = self.world.is_wild() && (draw >> 16) % 24 == 0;
+        let odd = self.world.is_wild() && (draw >> 16).is_multiple_of(24);
         if to.id != self.host.id {
             let other = &mut Vec::with_capacity(32);
             self.world.write_host(to.id, other);
@@ -114,7 +114,7 @@ impl<'a> Hrefs<'a> {
                 }
             }
         }
-        if (draw >> 32) % 12 == 0 {
+        if (draw >> 32).is_multiple_of(12) {
             out.extend_from_slice(b"#main");
         }
         out.extend_from_slice(quote);
@@ -170,7 +170,7 @@ fn relative(from: &[u8], to: &[u8], out: &mut Vec<u8>) {
     let (from, to_directory) = (&from[..directory(from)], directory(to));
     let same = from.iter().zip(&to[..to_directory]).take_while(|(a, b)| a == b).count();
     let shared = from[..same].iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
-    let up = from[shared..].iter().filter(|&&byte| byte == b'/').count();
+    let up = from[shared..].split(|&byte| byte == b'/').count() - 1;
     for _ in 0..up {
         out.extend_from_slice(b"../");
     }

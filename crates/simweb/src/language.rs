@@ -70,6 +70,7 @@ impl Charset {
     }
 
     /// The encoding in which text is put together: UTF-16 is written as UTF-8 and turned at the end.
+    #[must_use]
     pub const fn working(self) -> Self {
         match self {
             Self::Utf16Le | Self::Utf16Be => Self::Utf8,

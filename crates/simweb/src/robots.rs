@@ -78,7 +78,7 @@ impl Robots {
                 Self::rules(body)
             }
             Role::Ordinary | Role::Refused | Role::Slow | Role::Http10 | Role::Mirror => {
-                if draw % 3 == 0 {
+                if draw.is_multiple_of(3) {
                     return Self::status(404);
                 }
                 let mut body = b"User-agent: *\nDisallow:\n".to_vec();

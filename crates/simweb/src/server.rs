@@ -160,7 +160,7 @@ impl Server {
             (address > 0)
                 .then(|| format!("{}={}:{}", self.world.host_name(id), ip(address), self.port))
         };
-        (0..hosts.len())
+        (0..hosts.count())
             .filter_map(exception)
             .chain([format!("*.sim={}:{}", ip(0), self.port)])
             .collect()
@@ -347,9 +347,9 @@ impl Shared {
             }
         };
         let now_us = self.clock.now_us();
-        let request = read(&head);
+        let request = read(&head, now_us);
         let method = head.method.unwrap_or("");
-        answers.answer(&request, now_us, answer);
+        answers.answer(&request, answer);
         if !matches!(method, "GET" | "HEAD") {
             answer.refuse_method();
         }
@@ -387,7 +387,7 @@ fn closes(head: &httparse::Request) -> bool {
 }
 
 /// The request of a parsed head; an absolute target overrules the Host header.
-fn read<'a>(head: &httparse::Request<'_, 'a>) -> Request<'a> {
+fn read<'a>(head: &httparse::Request<'_, 'a>, now_us: i64) -> Request<'a> {
     let target = head.path.unwrap_or("/");
     let (host, path) = match target.strip_prefix("http://") {
         Some(rest) => {
@@ -405,5 +405,6 @@ fn read<'a>(head: &httparse::Request<'_, 'a>) -> Request<'a> {
         old: head.version == Some(0),
         none_match: header(head, "if-none-match"),
         modified_since: header(head, "if-modified-since"),
+        now_us,
     }
 }

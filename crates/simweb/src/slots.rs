@@ -100,12 +100,12 @@ impl Host {
 
     /// The page that is the host's feed.
     pub fn feed(&self) -> Option<u32> {
-        (self.size >= 8 && self.size - 1 >= self.interior()).then(|| self.size - 1)
+        (self.size >= 8 && self.size > self.interior()).then(|| self.size - 1)
     }
 
     /// The page that is the host's sitemap.
     pub fn sitemap(&self) -> Option<u32> {
-        (self.size >= 8 && self.size - 2 >= self.interior()).then(|| self.size - 2)
+        (self.size >= 8 && self.size - 1 > self.interior()).then(|| self.size - 2)
     }
 }
 
@@ -288,7 +288,7 @@ mod tests {
     fn every_path_leads_back_to_its_page_and_no_two_are_equal() {
         for profile in [Profile::Clean, Profile::Wild] {
             let world = World::new(Config { profile, ..Config::default() }).unwrap();
-            for id in 0..world.hosts.len() {
+            for id in 0..world.hosts.count() {
                 let host = world.hosts.get(id);
                 let mut seen = HashSet::new();
                 for index in 0..host.size {
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn every_page_is_the_child_of_one_page_before_it() {
         let world = World::new(Config::default()).unwrap();
-        for id in 0..world.hosts.len() {
+        for id in 0..world.hosts.count() {
             let host = world.hosts.get(id);
             let mut parents = vec![0; host.size as usize];
             for index in 0..host.size {

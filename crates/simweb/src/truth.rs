@@ -80,7 +80,7 @@ impl Iterator for Truth {
             } else if self.index == self.host.size {
                 self.index += 1;
                 trap_rows(&self.world, &self.host)
-            } else if self.next < self.world.hosts.len() {
+            } else if self.next < self.world.hosts.count() {
                 self.host = self.world.hosts.get(self.next);
                 (self.next, self.index) = (self.next + 1, 0);
                 continue;
