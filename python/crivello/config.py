@@ -395,11 +395,6 @@ class Described:
     allowed: str
     hot: bool
 
-    @property
-    def variable(self) -> str:
-        """Its name in the environment."""
-        return PREFIX + self.key.upper().replace(".", "_")
-
 
 class Settings(Section):
     """The settings of a crawl, section by section.

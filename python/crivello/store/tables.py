@@ -138,12 +138,6 @@ class Tables:
             self._spools[table].append(rows)
         return int(rows.num_rows)
 
-    def limits(self, *, seal_bytes: int, seal_seconds: float) -> None:
-        """Change when segments are closed."""
-        for spool in self._spools.values():
-            spool.seal_bytes = seal_bytes
-            spool.seal_seconds = seal_seconds
-
     def checkpoint(self) -> State:
         """Flush everything up to here and describe it; what is sealed by now is part of it.
 
