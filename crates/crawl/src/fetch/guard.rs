@@ -42,9 +42,8 @@ fn private_v4(ip: Ipv4Addr) -> bool {
 #[expect(clippy::match_same_arms)] // embedded addresses are judged form by form
 fn private_v6(ip: Ipv6Addr) -> bool {
     let s = ip.segments();
-    let embedded = |high: u16, low: u16| {
-        private_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
-    };
+    let embedded =
+        |high: u16, low: u16| private_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
     match s {
         // Mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96).
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
