@@ -112,8 +112,12 @@ impl SimWebServer {
     ) -> (u16, Bound<'py, PyBytes>) {
         let mut answer = Answer::default();
         py.detach(|| {
-            let request =
-                Request { host: host.as_bytes(), path: path.as_bytes(), now_us, ..Request::default() };
+            let request = Request {
+                host: host.as_bytes(),
+                path: path.as_bytes(),
+                now_us,
+                ..Request::default()
+            };
             Answers::new(Arc::clone(&self.world)).answer(&request, &mut answer);
         });
         (answer.status, PyBytes::new(py, &answer.body))
