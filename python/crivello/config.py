@@ -259,8 +259,8 @@ class FetchSection(Section):
         le=100,
     )
     retry_delay: Duration = _setting(
-        10.0,
-        "Wait before the first retry, doubled at each further one (seconds).",
+        1.0,
+        "Silence to the host of a URL that is tried again, doubled at each further try (seconds).",
         hot=True,
         allowed=_SECONDS,
         ge=0,

@@ -1,5 +1,7 @@
 //! The border: thin wrappers that hand Arrow batches between the kernels and Python.
 
+#![allow(clippy::needless_pass_by_value)] // PyO3 hands arguments over by value
+
 mod arrow;
 mod budget;
 mod clock;

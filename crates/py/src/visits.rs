@@ -41,7 +41,7 @@ impl PyVisits {
         first_byte_timeout=20.0, total_timeout=120.0, idle_timeout=10.0, body_budget=128 << 20,
         obey_robots=true, robots_ttl=86_400.0, robots_budget=32 << 20,
     ))]
-    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // keywords in Python
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // keywords in Python
     fn new(
         py: Python<'_>,
         ledger: &PyLedger,

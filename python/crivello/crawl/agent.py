@@ -172,10 +172,11 @@ class Agent:
     def _store(self, pages: pa.RecordBatch, links: pa.RecordBatch) -> None:
         parts = self.parts
         retry = rows.retryable(pages, attempts=self.settings.fetch.retries)
-        again = pages["visit"].filter(retry)
-        if len(again):
-            not_before = self._now() + int(self.settings.fetch.retry_delay * MICROSECONDS)
-            parts.frontier.retry(again, not_before)
+        for attempt in pc.unique(pages["attempt"].filter(retry)).to_pylist():
+            again = pc.and_(retry, pc.equal(pages["attempt"], attempt))
+            silence = self.settings.fetch.retry_delay * 2**attempt
+            not_before = self._now() + int(silence * MICROSECONDS)
+            parts.frontier.retry(pages["visit"].filter(again), not_before)
         parts.frontier.stored(pages["visit"].filter(pc.invert(retry)))
         clusters = parts.duplicates.mark(pages)
         if clusters.num_rows:
