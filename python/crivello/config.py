@@ -138,7 +138,7 @@ class CrawlSection(Section):
         "host",
         "Which links are followed: those to the seeds alone, below a seed's folder, on a seed's"
         " host, on its registrable domain, or all.",
-        hot=True,
+        hot=False,
         allowed="page, prefix, host, domain or any",
     )
     max_pages: int | None = _setting(
@@ -151,7 +151,7 @@ class CrawlSection(Section):
     max_depth: int | None = _setting(
         None,
         "Follow no link further than this many links from a seed.",
-        hot=True,
+        hot=False,
         allowed="a whole number from 0 to 65535",
         ge=0,
         le=65535,
@@ -303,7 +303,7 @@ class PageSection(Section):
     follow: Kinds = _setting(
         FOLLOWED,
         "Kinds of links that are followed; the others are recorded only.",
-        hot=True,
+        hot=False,
         allowed="a list of " + ", ".join(LINK_KINDS),
     )
     threads: int = _setting(
