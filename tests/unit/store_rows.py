@@ -48,5 +48,6 @@ def pages(
             "title": pa.array([f"Page {number}" for number in range(visit, visit + count)]),
             "payload_digest": pa.array([bytes(16)] * count, pa.binary(16)),
             "warc_record": pa.array([record] * count, pa.binary()),
+            "warc_digest": pa.nulls(count, pa.string()),
         }
     )

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -27,8 +29,16 @@ def fetched(start: int, count: int) -> pa.RecordBatch:
         else writer.response(url, 1_700_000_100_000_000, "127.0.0.1", HEAD, b"<p>%d" % number)
         for number, url in enumerate(rows["url"].to_pylist(), start)
     ]
-    at = rows.schema.get_field_index("warc_record")
-    return rows.set_column(at, "warc_record", pa.array(records, pa.binary()))
+    digests = [
+        "sha1:" + base64.b32encode(hashlib.sha1(b"<p>%d" % number).digest()).decode()
+        for number in range(start, start + count)
+    ]
+    for name, values in (
+        ("warc_record", pa.array(records, pa.binary())),
+        ("warc_digest", pa.array(digests, pa.string())),
+    ):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
+    return rows
 
 
 def archive(root: Path) -> Path:

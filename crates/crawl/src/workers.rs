@@ -142,6 +142,7 @@ pub(crate) struct PageRow {
     text: Option<String>,
     text_len: u32,
     warc_record: Option<Vec<u8>>,
+    warc_digest: Option<String>,
     links: Vec<LinkRow>,
     offers: Vec<LinkRow>,
 }
@@ -392,6 +393,7 @@ impl Worker {
             Ok(record) => {
                 row.payload_digest = Some(record.payload_blake3);
                 row.warc_record = Some(record.bytes);
+                row.warc_digest = Some(record.payload_sha1);
             }
             Err(error) => row.error = Some(format!("archive: {error}")),
         }

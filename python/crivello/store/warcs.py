@@ -9,9 +9,7 @@ to it and removes everything of a later number.
 
 from __future__ import annotations
 
-import re
 import time
-import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from crivello._native import Appender, Files
 
 LIMIT = 1 << 30
-_GZIP = 31
-_HEAD = 2048
-_DIGEST = re.compile(rb"\r\nWARC-Payload-Digest: *(\S+)\r\n", re.IGNORECASE)
 
 
 class Warcs:
@@ -94,7 +89,7 @@ class Warcs:
             ("warc_length", pa.array(lengths, pa.uint64())),
         ):
             pages = pages.append_column(column, values)
-        return pages.drop_columns(["warc_record"])
+        return pages.drop_columns(["warc_record", "warc_digest"])
 
     def _write(self, records: list[bytes]) -> int:
         """Append records to the growing file; the offset of the first."""
@@ -125,10 +120,10 @@ class Warcs:
         offsets: list[int | None],
         name: str,
     ) -> None:
-        columns = [pages[column].to_pylist() for column in ("url", "status", "mime")]
+        columns = [pages[column].to_pylist() for column in ("url", "status", "mime", "warc_digest")]
         dates = pages["fetched_at"].cast(pa.int64()).to_pylist()
         rows = zip(records, offsets, dates, *columns, strict=True)
-        for record, offset, date, url, status, mime in rows:
+        for record, offset, date, url, status, mime, digest in rows:
             if record is not None and offset is not None:
                 self._pending.append(
                     cdxj_line(
@@ -136,7 +131,7 @@ class Warcs:
                         date,
                         status=status or 0,
                         mime=mime or "unk",
-                        digest=payload_digest(record),
+                        digest=digest or "-",
                         filename=name,
                         offset=offset,
                         length=len(record),
@@ -180,10 +175,3 @@ class Warcs:
     def finish(self) -> None:
         """Close the growing file with its index, at the end of a run."""
         self._close()
-
-
-def payload_digest(record: bytes) -> str:
-    """The payload digest in the head of a compressed record, or "-" if it has none."""
-    head = zlib.decompressobj(_GZIP).decompress(record, _HEAD)
-    found = _DIGEST.search(head)
-    return found[1].decode("ascii", "replace") if found else "-"

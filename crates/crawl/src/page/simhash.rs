@@ -1,7 +1,8 @@
 //! Charikar's similarity hash of the *set* of words of a text.
 //!
 //! A word is a maximal run of letters in lower case; digits and everything else separate words,
-//! so that dates and counters weigh nothing, and every ideograph or kana is a word of its own.
+//! so that dates and counters weigh nothing. Scripts without spaces have words of two characters:
+//! an ideograph or kana with the one that follows it (alone, too many pages have the same set).
 //! Each distinct word votes with its xxh3-64 (unkeyed: simhashes of different crawls compare);
 //! a bit of the result is 1 when more than half of the words have it, so a tie gives 0 and so
 //! does a text without words.
@@ -167,7 +168,9 @@ fn foreign(
         *length = 0;
     }
     if letter {
-        for lower in character.to_lowercase() {
+        let partner = text[character.len_utf8()..].chars().next();
+        let partner = partner.filter(|&next| alone && ideographic(next));
+        for lower in character.to_lowercase().chain(partner) {
             *length += lower.encode_utf8(&mut word[*length..]).len();
         }
     }
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn words_are_runs_of_letters_in_lower_case() {
         assert_eq!(list("Der Täufer, 12 ABC3d-e"), ["der", "täufer", "abc", "d", "e"]);
-        assert_eq!(list("日本語 ÉTÉ カナ"), ["日", "本", "語", "été", "カ", "ナ"]);
+        assert_eq!(list("日本語 ÉTÉ カナ"), ["日本", "本語", "語", "été", "カナ", "ナ"]);
         assert_eq!(list(&"a".repeat(130)).iter().map(String::len).collect::<Vec<_>>(), [64, 64, 2]);
     }
 

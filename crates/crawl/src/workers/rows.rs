@@ -51,6 +51,7 @@ static PAGES: LazyLock<SchemaRef> = LazyLock::new(|| {
         field("text", DataType::Utf8, true),
         field("text_len", DataType::UInt32, false),
         field("warc_record", DataType::Binary, true),
+        field("warc_digest", DataType::Utf8, true),
     ]))
 });
 
@@ -151,6 +152,7 @@ pub(super) fn pages(rows: &[PageRow]) -> RecordBatch {
             nullable!(StringBuilder::new(), row => row.text.as_deref()),
             column!(UInt32Builder::new(), row => row.text_len),
             nullable!(BinaryBuilder::new(), row => row.warc_record.as_deref()),
+            nullable!(StringBuilder::new(), row => row.warc_digest.as_deref()),
         ],
     )
 }
