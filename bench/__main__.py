@@ -41,7 +41,9 @@ def machine() -> str:
     kilobytes = first_value("/proc/meminfo", "MemTotal").split()
     memory = f"{int(kilobytes[0]) / (1 << 20):.1f} GiB" if kilobytes else "memory unknown"
     processor = first_value("/proc/cpuinfo", "model name") or platform.machine()
-    return f"{processor}, {os.cpu_count()} cores, {memory}, {platform.system()} {platform.release()}"
+    return (
+        f"{processor}, {os.cpu_count()} cores, {memory}, {platform.system()} {platform.release()}"
+    )
 
 
 def versions() -> str:
