@@ -41,7 +41,7 @@ def test_the_documentation_is_true():
         ("`tests/a.py::test_b`", "tests/a.py has no test_b"),
         ("`crivello crwl`", "crivello has no command 'crwl'"),
         ("`crivello crawl --dealy 1`", "crivello crawl has no option --dealy"),
-        ("```sh\ncrivello simweb --pages many\n```", "not a valid int"),
+        ("```sh\ncrivello simweb --pages many\n```", "a valid integer"),
         ("```console\n$ crivello sql \\\n  --limit 3\n```", "Missing argument"),
         ("```sh\nmake love\n```", "make has no verb 'love'"),
     ],
@@ -62,7 +62,8 @@ def test_settings_that_are_missing_or_made_up_are_named(tmp_path):
     page = (ROOT / "docs/settings.md").read_text("utf-8")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/settings.md").write_text(page.replace("| `delay` |", "| `sloth` |"), "utf-8")
-    assert check(tmp_path).stdout.splitlines() == [
+    told = check(tmp_path).stdout.splitlines()
+    assert [line for line in told if "listed" in line or "no setting" in line] == [
         "docs/settings.md: politeness.delay is listed 0 times",
         "docs/settings.md: there is no setting politeness.sloth",
     ]
