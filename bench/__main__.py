@@ -59,6 +59,13 @@ def versions() -> str:
     return ", ".join([*found, f"commit {commit.stdout.strip() or 'unknown'}"])
 
 
+def environment() -> dict[str, str]:
+    """With the cargo that builds crivello in front, for kernels measured in Rust."""
+    setup = [ROOT / "scripts" / "setup.sh", "--cargo"]
+    cargo = Path(subprocess.check_output(setup, text=True).strip())
+    return {**os.environ, "PATH": f"{cargo.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
 def run(name: str) -> bool:
     """Run one benchmark in sight, keep what it says; whether it succeeded."""
     head = [
@@ -71,8 +78,10 @@ def run(name: str) -> bool:
     OUT.mkdir(exist_ok=True)
     with (OUT / f"{name}.txt").open("w", encoding="utf-8") as out:
         out.write("\n".join([*head, "", ""]))
-        command = [sys.executable, "-m", f"bench.{name}"]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        command = [sys.executable, "-u", "-m", f"bench.{name}"]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
+        ) as process:
             for line in process.stdout or ():
                 print(line, end="", flush=True)
                 out.write(line)

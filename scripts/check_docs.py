@@ -22,7 +22,6 @@ import typer
 from crivello import config
 from crivello.cli.app import app
 
-SKIPPED = {".venv", ".git", "target", "node_modules"}
 GENERATED = {"bench/out"}
 ROOMS = ("bench", "crates", "docs", "python", "scripts", "tests", ".ci")
 SHELLS = {"sh", "console"}
@@ -193,11 +192,10 @@ def check_sources(root: Path) -> Iterator[str]:
 
 def pages(root: Path) -> list[Path]:
     """The Markdown files of the project, not those of test data."""
-    found = (path.relative_to(root) for path in root.rglob("*.md"))
-    data = ("tests", "data")
-    return sorted(
-        root / path for path in found if not SKIPPED & {*path.parts} and path.parts[:2] != data
-    )
+    found = [path.relative_to(root) for path in root.rglob("*.md")]
+    hidden = {path for path in found if any(part.startswith(".") for part in path.parts)}
+    data = {path for path in found if path.parts[:2] == ("tests", "data")}
+    return sorted(root / path for path in {*found} - hidden - data)
 
 
 def problems(root: Path) -> list[str]:
