@@ -59,6 +59,14 @@ def versions() -> str:
     return ", ".join([*found, f"commit {commit.stdout.strip() or 'unknown'}"])
 
 
+def build() -> str:
+    """Which build of the extension is measured; figures count from `release` only."""
+    try:
+        return (ROOT / ".venv" / ".profile").read_text("utf-8").strip()
+    except OSError:
+        return "unknown"
+
+
 def environment() -> dict[str, str]:
     """With the cargo that builds crivello in front, for kernels measured in Rust."""
     setup = [ROOT / "scripts" / "setup.sh", "--cargo"]
@@ -72,6 +80,7 @@ def run(name: str) -> bool:
         f"command   python -m bench.{name}",
         f"machine   {machine()}",
         f"versions  {versions()}",
+        f"build     {build()}",
         f"date      {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
     ]
     print(f"\n== {name}", *head, "", sep="\n", flush=True)
