@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the extension into .venv: build.sh dev|release. The package is installed editable.
+# Builds the extension into .venv: build.sh dev|release. The package is installed editable;
+# .venv/.profile says which build it has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=$1
@@ -9,3 +10,4 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$HOME/.cache/crivello/target}"
 flags=()
 [ "$profile" = release ] && flags=(--release)
 .venv/bin/maturin develop --quiet --locked "${flags[@]}"
+echo "$profile" > .venv/.profile

@@ -239,13 +239,21 @@ class FetchSection(Section):
         ge=1024,
     )
     connect_timeout: Duration = _setting(
-        10.0, "For a connection and TLS (seconds).", hot=True, allowed=_LIMIT, gt=0
+        10.0, "For a name, a connection and TLS, each (seconds).", hot=True, allowed=_LIMIT, gt=0
     )
     first_byte_timeout: Duration = _setting(
-        20.0, "From the request to the first byte (seconds).", hot=True, allowed=_LIMIT, gt=0
+        20.0,
+        "From the request to the first byte, and from each read to the next (seconds).",
+        hot=True,
+        allowed=_LIMIT,
+        gt=0,
     )
     idle_timeout: Duration = _setting(
-        10.0, "Between two reads of a body (seconds).", hot=True, allowed=_LIMIT, gt=0
+        10.0,
+        "A connection without work is kept this long for its host's next visit (seconds).",
+        hot=True,
+        allowed=_LIMIT,
+        gt=0,
     )
     total_timeout: Duration = _setting(
         60.0, "For a whole request (seconds).", hot=True, allowed=_LIMIT, gt=0
