@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 import crivello as crivello_package
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COMMAND = Path(sys.executable).with_name("crivello")
 PATIENCE = 60.0

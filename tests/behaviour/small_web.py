@@ -53,7 +53,7 @@ class SmallWeb:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:  # noqa: N802 - named by the standard library
+            def do_GET(self) -> None:
                 with web._lock:
                     host = self.headers.get("Host", "")
                     web._asked.append(Asked(time.monotonic(), host, self.path))
