@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import pytest
@@ -59,7 +60,10 @@ def test_an_address_is_left_alone_for_its_own_delay_whatever_hosts_it_serves(
         assert len({r.ip for r in requests}) == 4
         assert column(tmp_path / "crawl", "select count(*) from pages") == [400]
         assert len(requests) == 440
-        assert shortest((r.ip, r.time_us / 1e6) for r in requests) >= 0.02
+        found = gaps((r.ip, r.time_us / 1e6) for r in requests)
+        assert min(map(min, found.values())) >= 0.02
+        # Nor is time lost: the loop wakes up when an address may be asked again.
+        assert median(max(found.values(), key=len)) < 0.08
 
 
 def delayed(delay: float, pages: int = 4) -> dict[str, Answer]:
