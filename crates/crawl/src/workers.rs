@@ -209,8 +209,8 @@ impl PageWorkers {
         let (mut rows, mut ends, mut robots) = (Vec::new(), Vec::new(), Vec::new());
         let mut weight = 0;
         let mut deadline = Instant::now() + wait;
+        let mut lingering = false;
         loop {
-            let before = rows.len() + ends.len() + robots.len();
             while let Ok(end) = self.ends.try_recv() {
                 ends.push(end);
             }
@@ -226,8 +226,9 @@ impl PageWorkers {
             }
             let full = rows.len() >= BATCH_PAGES || weight >= BATCH_BYTES;
             let now = Instant::now();
-            if before == 0 && !(rows.is_empty() && ends.is_empty() && robots.is_empty()) {
+            if !lingering && !(rows.is_empty() && ends.is_empty() && robots.is_empty()) {
                 deadline = deadline.min(now + LINGER);
+                lingering = true;
             }
             if full || now >= deadline || !self.wait(deadline, &mut rows, &mut ends, &mut robots) {
                 break;

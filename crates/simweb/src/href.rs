@@ -89,6 +89,7 @@ impl<'a> Hrefs<'a> {
         };
         put(out, &[if draw & 0x1f0 == 0 { b"HREF = " } else { b"href=" }, quote]);
         let odd = self.world.is_wild() && (draw >> 16).is_multiple_of(24);
+        let spaced = odd && to.id == self.host.id && (draw >> 24).is_multiple_of(5);
         if to.id != self.host.id {
             let other = &mut Vec::with_capacity(32);
             self.world.write_host(to.id, other);
@@ -117,6 +118,9 @@ impl<'a> Hrefs<'a> {
         if (draw >> 32).is_multiple_of(12) {
             out.extend_from_slice(b"#main");
         }
+        if spaced {
+            out.push(b' '); // after the fragment: in front of it, it would be part of the path
+        }
         out.extend_from_slice(quote);
     }
 
@@ -126,7 +130,6 @@ impl<'a> Hrefs<'a> {
             0 => {
                 out.extend_from_slice(b" \n");
                 escape(&self.path, out);
-                out.push(b' ');
             }
             1 => {
                 out.extend_from_slice(b"/./some/../");
