@@ -43,6 +43,13 @@ def start(*arguments: str | Path, **own: str | Path) -> subprocess.Popen[str]:
     )
 
 
+def alive(process: subprocess.Popen[str]) -> bool:
+    """True; an error with what it said if the process has ended."""
+    if process.poll() is not None:
+        raise AssertionError(process.communicate())
+    return True
+
+
 @contextmanager
 def running(*arguments: str | Path, **own: str | Path) -> Iterator[subprocess.Popen[str]]:
     """The same, for as long as it is looked at: then it is killed with SIGKILL."""
@@ -72,7 +79,7 @@ def resumed(directory: Path) -> None:
 
 def refused(done: subprocess.CompletedProcess[str], *told: str | Path) -> None:
     """The process ended with exit code 1 and one clear line that says all of `told`."""
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("going on")]
+    lines = [line for line in done.stderr.splitlines() if "going on with the crawl" not in line]
     assert done.returncode == 1, done
     assert len(lines) == 1, done.stderr
     assert lines[0].startswith("crivello: "), lines

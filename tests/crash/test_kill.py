@@ -75,9 +75,7 @@ def test_a_crawl_killed_at_random_instants_ends_as_if_it_had_not_been(directory,
 
 def test_no_delay_is_broken_across_a_kill(directory, tmp_path, rng):
     with SimWeb(hosts=40, pages=500, seed=rng.randrange(1000), log=tmp_path / "log") as web:
-        kills = killed_often(
-            directory, web, rng, options(web, delay=0.05), kills=5, step=150
-        )
+        kills = killed_often(directory, web, rng, options(web, delay=0.05), kills=5, step=150)
         assert kills >= 2
         check_polite(web, 0.05)
         assert set(stored(directory)) == set(web.truth()["url"].to_pylist())

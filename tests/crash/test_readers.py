@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness import crivello, options, resumed, running, table, visible
+from harness import alive, crivello, options, resumed, running, table, visible
 
 from crivello.simweb import SimWeb
 
@@ -23,9 +23,9 @@ def test_what_sql_saw_before_a_kill_is_there_for_ever(directory, rng):
     with SimWeb(hosts=20, pages=1200, seed=rng.randrange(1000)) as web:
         arguments = options(web)
         for _ in range(3):
-            with running("crawl", "-o", directory, *arguments):
+            with running("crawl", "-o", directory, *arguments) as process:
                 target = web.served + rng.randrange(150, 350)
-                while web.served < target:
+                while web.served < target and alive(process):
                     if (directory / "agents/0/checkpoint.json").exists():
                         now = visible(directory)["pages"]
                         assert seen_visits(seen) <= now

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 from child import PLACES
 from harness import (
+    alive,
     check_whole,
     crivello,
     options,
@@ -42,13 +45,24 @@ def test_a_crawl_goes_on_that_died_at_every_place_in_turn(directory, small):
     check_whole(directory)
 
 
-@pytest.fixture
-def interrupted(directory, small):
-    """A crawl that was killed half-way, with checkpoints and with rows that are not sealed."""
+@pytest.fixture(scope="module")
+def halfway(small, tmp_path_factory):
+    """A crawl that was killed on its way, with checkpoints and with rows that are not sealed."""
+    directory = tmp_path_factory.mktemp("halfway") / "crawl"
     arguments = options(small, checkpoint_every=0.05)
-    died = crivello("crawl", "-o", directory, *arguments, die="before anything is sealed")
+    place = "after the tables have reclaimed and before the others"
+    died = crivello("crawl", "-o", directory, *arguments, die=place)
     assert died.returncode == -signal.SIGKILL, died
-    return directory
+    yield directory
+    resumed(directory)
+    assert set(stored(directory)) == set(small.truth()["url"].to_pylist())
+    check_whole(directory)
+
+
+@pytest.fixture
+def interrupted(halfway, directory):
+    """A copy of it, to be harmed."""
+    return shutil.copytree(halfway, directory)
 
 
 def shorten(path: Path) -> None:
@@ -65,14 +79,9 @@ def spoil(path: Path) -> None:
     "content", [b"", b"{", b"[]", b"null", b'{"version": 1}', b"\xff\xfe", b'{"version": 99}']
 )
 def test_a_damaged_checkpoint_is_one_clear_error(interrupted, content):
-    path = interrupted / CHECKPOINT
-    whole = path.read_bytes()
-    path.write_bytes(content)
+    (interrupted / CHECKPOINT).write_bytes(content)
     refused(crivello("crawl", "-o", interrupted), CHECKPOINT)
     refused(crivello("sql", interrupted, "select 1"), CHECKPOINT)
-    path.write_bytes(whole)
-    resumed(interrupted)
-    check_whole(interrupted)
 
 
 @pytest.mark.parametrize("harm", [shorten, spoil, os.unlink], ids=["short", "spoilt", "gone"])
@@ -84,32 +93,58 @@ def test_a_damaged_file_is_one_clear_error_that_names_it(
     interrupted: Path, harm: Callable[[Path], None], file: str
 ):
     [path] = (interrupted / "agents/0").glob(file)
-    whole = path.read_bytes()
     harm(path)
     refused(crivello("crawl", "-o", interrupted), path.name)
-    path.write_bytes(whole)
-    resumed(interrupted)
-    check_whole(interrupted)
 
 
 @pytest.mark.parametrize("harm", [shorten, spoil, os.unlink], ids=["short", "spoilt", "gone"])
-def test_a_damaged_file_of_the_sieve_is_one_clear_error_that_names_it(interrupted, harm):
+def test_a_damaged_file_of_the_sieve_is_one_clear_error_that_names_it(halfway, directory, harm):
     """`known` is verified by the flush that reads it, so that a spoilt one may be met later."""
-    for path in sorted((interrupted / "agents/0/sieve").iterdir()):
-        whole = path.read_bytes()
-        harm(path)
-        refused(crivello("crawl", "-o", interrupted), path.name)
-        path.write_bytes(whole)
-    resumed(interrupted)
-    check_whole(interrupted)
+    state = json.loads((halfway / CHECKPOINT).read_bytes())["sieve"]
+    files = [state["log"], state["known"]]
+    files += [ready[key] for ready in state["ready"] for key in ("log", "fresh")]
+    assert state["known"]
+    for file in files:
+        interrupted = shutil.copytree(halfway, directory / Path(file["path"]).name)
+        harm(interrupted / file["path"])
+        refused(crivello("crawl", "-o", interrupted), Path(file["path"]).name)
 
 
 def test_a_second_process_is_refused_and_the_first_goes_on(directory, small):
     with running("crawl", "-o", directory, *options(small, delay=0.2)) as first:
-        while not (directory / CHECKPOINT).exists():
-            assert first.poll() is None
-        refused(crivello("crawl", "-o", directory), str(first.pid), "is crawling")
-        assert first.poll() is None
+        while alive(first) and not (directory / CHECKPOINT).exists():
+            pass
+        settings = (directory / "crivello.toml").read_bytes()
+        for more in ([], ["--delay", "0"]):
+            refused(crivello("crawl", "-o", directory, *more), str(first.pid), "is crawling")
+        assert (directory / "crivello.toml").read_bytes() == settings
+        assert alive(first)
     resumed_with = crivello("crawl", "-o", directory, "--delay", "0")
     assert resumed_with.returncode == 0, resumed_with
+    check_whole(directory)
+
+
+def test_a_checkpoint_in_which_one_number_changed_is_refused(interrupted):
+    path = interrupted / CHECKPOINT
+    state = json.loads(path.read_bytes())
+    state["counters"]["visits"] += 1
+    path.write_bytes(json.dumps(state).encode())
+    refused(crivello("crawl", "-o", interrupted), CHECKPOINT)
+
+
+def test_a_finished_crawl_without_its_checkpoint_is_refused_and_not_begun_anew(directory, small):
+    assert crivello("crawl", "-o", directory, *options(small)).returncode == 0
+    whole = (directory / CHECKPOINT).read_bytes()
+    (directory / CHECKPOINT).unlink()
+    refused(crivello("crawl", "-o", directory), CHECKPOINT, "is gone")
+    (directory / CHECKPOINT).write_bytes(whole)
+    resumed(directory)
+    check_whole(directory)
+
+
+def test_a_crawl_begins_that_died_while_its_settings_were_written(directory, small):
+    directory.mkdir()
+    (directory / "crivello.toml.new").write_text("[crawl")
+    done = crivello("crawl", "-o", directory, *options(small))
+    assert done.returncode == 0, done
     check_whole(directory)
