@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness import alive, crivello, options, resumed, running, table, visible
+from harness import crivello, options, resumed, running, table, visible
 
 from crivello.simweb import SimWeb
 
@@ -20,16 +20,17 @@ def asked(directory: Path) -> set[str]:
 
 def test_what_sql_saw_before_a_kill_is_there_for_ever(directory, rng):
     seen: set[str] = set()
-    with SimWeb(hosts=20, pages=1200, seed=rng.randrange(1000)) as web:
+    with SimWeb(hosts=20, pages=2000, seed=rng.randrange(1000)) as web:
         arguments = options(web)
         for _ in range(3):
             with running("crawl", "-o", directory, *arguments) as process:
-                target = web.served + rng.randrange(150, 350)
-                while web.served < target and alive(process):
+                target = web.served + rng.randrange(100, 300)
+                while web.served < target and process.poll() is None:
                     if (directory / "agents/0/checkpoint.json").exists():
                         now = visible(directory)["pages"]
                         assert seen_visits(seen) <= now
                 before = asked(directory)
+                assert process.poll() in (None, 0)
             assert seen <= before
             dead = asked(directory)
             assert before <= dead
