@@ -12,6 +12,7 @@ from store_rows import pages, urls
 from crivello._native import Files
 from crivello.errors import Error, UsageError
 from crivello.store import Snapshot, Tables
+from crivello.store.checkpoint import encode
 from crivello.store.export import export
 
 
@@ -27,8 +28,8 @@ class Crawled:
 
     def describe(self) -> bytes:
         self.epoch += 1
-        state = {"version": 1, "agent": 0, "epoch": self.epoch, "at": self.epoch}
-        return json.dumps({**state, "tables": self.tables.checkpoint()}).encode()
+        state = {"agent": 0, "epoch": self.epoch, "at": self.epoch}
+        return encode({**state, "tables": self.tables.checkpoint()})
 
     def checkpoint(self) -> None:
         self.files.write_atomic("agents/0/checkpoint.json", self.describe())

@@ -50,7 +50,9 @@ def _explained(error: Exception) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # of the option parser
         path = getattr(getattr(error, "ctx", None), "command_path", "crivello")
         return f"{error.format_message().rstrip('.')}; see {path} --help", 2
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError):
+        if not error.strerror:  # of the kernels, whose text names the file
+            return str(error), 1
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}", 1
     return f"{type(error).__name__}: {error} (--debug shows where)", 1

@@ -11,18 +11,16 @@ never rolled back: what has been asked has been asked.
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crivello.errors import Error
+from crivello.store import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from crivello._native import Files
-
-VERSION = 1
 
 
 class Durable(Protocol):
@@ -73,10 +71,10 @@ class Checkpointer:
         """Take a checkpoint now."""
         started = time.monotonic()
         at = self._now()
-        state: dict[str, Any] = {"version": VERSION, "epoch": self.epoch + 1, "at": at}
+        state: dict[str, Any] = {"epoch": self.epoch + 1, "at": at}
         state.update({name: part.checkpoint() for name, part in self._parts.items()})
         state.update(self._extra())
-        self._files.write_atomic(self._path, json.dumps(state, indent=1).encode())
+        self._files.write_atomic(self._path, checkpoint.encode(state))
         for part in self._parts.values():
             part.reclaim()
         self.epoch += 1
@@ -86,18 +84,17 @@ class Checkpointer:
 
 
 def read(files: Files, path: str) -> dict[str, Any] | None:
-    """The last checkpoint at `path`; None when there is none yet."""
-    if not files.exists(path):
-        return None
-    try:
-        state = json.loads(files.read(path))
-    except ValueError as error:
+    """The last checkpoint at `path`; None when there is none yet.
+
+    A crawl without one begins anew and removes what it finds. Sealed files are a sign that
+    there was one, because they get their names after it: then nothing is touched.
+    """
+    if files.exists(path):
+        return checkpoint.decode(files.read(path), files.path(path))
+    sealed = next(files.root.glob("tables/*/*.parquet"), None)
+    if sealed is not None:
         raise Error(
-            f"{path}: the checkpoint is damaged ({error}); restore it from a copy"
-        ) from None
-    if state.get("version") != VERSION:
-        raise Error(
-            f"{path}: written by another version of crivello (format {state.get('version')},"
-            f" this one reads {VERSION})"
+            f"{files.path(path)}: is gone, though there are sealed rows ({sealed.name});"
+            " restore it from a copy"
         )
-    return dict(state)
+    return None

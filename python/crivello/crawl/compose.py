@@ -70,9 +70,13 @@ def run(
         if on_progress is not None:
             on_progress(lambda: status.now("running"))
 
-    agent.offer_seeds(rows.urls(list(settings.crawl.seeds), depth=0))
-    ending = agent.run(stop=stop, on_turn=on_turn)
-    _wind_down(agent)
+    try:
+        agent.offer_seeds(rows.urls(list(settings.crawl.seeds), depth=0))
+        ending = agent.run(stop=stop, on_turn=on_turn)
+        _wind_down(agent)
+    except BaseException:
+        _abandon(parts)
+        raise
     final = status.write({"finished": "finished", "limit": "stopped"}.get(ending, "interrupted"))
     return Summary(ending=ending, status=final, pages_this_run=final.pages_stored - stored_before)
 
@@ -97,8 +101,9 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
     sieve = _sieve(files, settings, known.get("sieve"))
     frontier = _frontier(files, settings, known.get("frontier"))
     frontier.restore_clocks(clocks.after_restart(files, LEDGER, now_us()))
-    # An intent is handed to the system at once and never waits for the disk, even with `fsync`.
-    visits = _visits(Ledger(Files(files.root), LEDGER), settings)
+    # Against the loss of power the wait after a restart suffices: a sync a request buys nothing.
+    unsynced = Files(files.root) if files.fsync else files
+    visits = _visits(Ledger(unsynced, LEDGER), settings)
     workers = PageWorkers(
         visits,
         scope,
@@ -214,6 +219,13 @@ def _remember(files: Files, parts: Parts, state: dict[str, Any] | None) -> None:
                     row["origin"], row["status"], row["body"], int(row["expires"].timestamp() * 1e6)
                 )
         parts.duplicates.remember(snapshot)
+
+
+def _abandon(parts: Parts) -> None:
+    """After an error: ask nobody any more before the lock goes. The last checkpoint stands."""
+    parts.visits.stop()
+    parts.workers.join()
+    parts.tables.close()
 
 
 def _wind_down(agent: Agent) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+import pyarrow as pa
+
 from crivello.config import FILE, OPTIONS, Settings, cold_changes
 from crivello.crawl import compose
 from crivello.crawl.lock import CrawlLock
@@ -16,8 +18,6 @@ from crivello.store import Rows, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import pyarrow as pa
 
     from crivello.crawl.agent import Ending
 
@@ -129,12 +129,8 @@ class Crawl:
         _require_identity(settings)
         changed = [key for key in _changed(old, settings) if key != "crawl.seeds"]
         if settings != old:
-            try:
+            with self._lock():  # the settings of a running crawl are not this process's to change
                 settings.save(self.path / FILE)
-            except OSError as error:
-                raise UsageError(
-                    f"{self.path / FILE}: cannot be written: {error.strerror}"
-                ) from None
         return settings, changed
 
     def run(
@@ -154,15 +150,18 @@ class Crawl:
         settings, _ = self.settings.override(
             {key: value for key, value in limits.items() if value is not None}
         )
-        agent_directory = self.path / AGENT
-        try:
-            agent_directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{agent_directory}: cannot be made: {error.strerror}") from None
-        with CrawlLock(agent_directory / "lock"):
+        with self._lock():
             return compose.run(
                 self.path, settings, stop=stop, on_progress=on_progress, fault=self._fault
             )
+
+    def _lock(self) -> CrawlLock:
+        directory = self.path / AGENT
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{directory}: cannot be made: {error.strerror}") from None
+        return CrawlLock(directory / "lock")
 
     def sql(self, query: str) -> Rows:
         """Ask the tables `urls`, `pages`, `links`, `robots`, `clusters` in DuckDB's SQL."""
@@ -221,7 +220,8 @@ def open_crawl(path: str | Path) -> Crawl:
 def _refuse_foreign(path: Path) -> None:
     if path.is_dir():
         try:
-            if any(path.iterdir()):
+            # A draft of the settings alone is what a crawl leaves that died in its first moment.
+            if any(entry.name != f"{FILE}.new" for entry in path.iterdir()):
                 raise UsageError(
                     f"{path}: exists, is not empty and is not a crawl; choose another directory"
                 )

@@ -7,7 +7,6 @@ segments open, so that one that is reclaimed meanwhile can still be read; sealed
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ import pyarrow.parquet as pq
 
 from crivello.errors import Error, UsageError
 from crivello.store import manifest, spool
+from crivello.store.checkpoint import NAME, decode
 from crivello.store.manifest import SEALING, Seal
 from crivello.store.schema import layout
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from crivello.store.sql import Rows
 
 SETTINGS = "crivello.toml"
-CHECKPOINT = "checkpoint.json"
-VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -198,21 +196,13 @@ def crawl_directory(directory: str | Path) -> Path:
 
 def _checkpoints(root: Path) -> list[dict[str, Any]]:
     found = []
-    for path in sorted(root.glob(f"agents/*/{CHECKPOINT}")):
+    for path in sorted(root.glob(f"agents/*/{NAME}")):
         try:
-            state = json.loads(path.read_bytes())
-            version = state["version"]
+            state = decode(path.read_bytes(), path)
         except FileNotFoundError:
             continue
-        except (ValueError, KeyError, TypeError):
-            raise Error(f"{path}: is damaged; restore it from a copy") from None
         except OSError as error:
             raise Error(f"{path}: cannot be read: {error.strerror}") from None
-        if version != VERSION:
-            raise Error(
-                f"{path}: is of format {version}, this crivello reads {VERSION};"
-                " use the crivello that wrote it"
-            )
         state.setdefault("agent", int(path.parent.name))
         found.append(state)
     return found
