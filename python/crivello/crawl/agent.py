@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from crivello.crawl import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from crivello._native import PageWorkers, Scope, Visits
+    from crivello._native import Account, Budget, PageWorkers, Scope, Visits
     from crivello.config import Settings
     from crivello.crawl.checkpoint import Checkpointer
     from crivello.crawl.counters import Counters
@@ -49,6 +49,8 @@ class Parts:
     duplicates: DuplicateMarker
     checkpointer: Checkpointer
     counters: Counters
+    budget: Budget
+    accounts: Mapping[str, Account]
 
 
 class Agent:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crivello import __version__
-from crivello._native import Files, Ledger, PageWorkers, Scope, Visits, now_us
+from crivello._native import Budget, Files, Ledger, PageWorkers, Scope, Visits, now_us
 from crivello.crawl import checkpoint, clocks, rows, seeds
 from crivello.crawl.agent import Agent, Parts
 from crivello.crawl.checkpoint import Checkpointer
@@ -37,12 +37,17 @@ CHECKPOINT = f"{AGENT}/checkpoint.json"
 LAST_WAIT_MS = 50
 
 # Shares of the memory budget; the rest is for batches on their way and for sealing.
-SIEVE_SHARE = 0.20
-FRONTIER_SHARE = 0.25
-BODIES_SHARE = 0.15
-ROBOTS_SHARE = 0.04
-RECENT_SHARE = 0.04
-DUPLICATES_SHARE = 0.06
+SHARES = {
+    "sieve": 0.20,
+    "frontier": 0.25,
+    "bodies": 0.15,
+    "robots": 0.04,
+    "recent links": 0.04,
+    "duplicates": 0.06,
+    "spools": 0.06,
+}
+# Structures that say what they hold; the others are held to their share where they grow.
+MEASURED = ("sieve", "frontier", "duplicates")
 
 
 def run(
@@ -83,7 +88,9 @@ def run(
 
 def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Parts:
     known: Mapping[str, Any] = state or {}
-    budget = settings.memory.total
+    budget = Budget(settings.memory.total)
+    limits = {name: int(budget.total * share) for name, share in SHARES.items()}
+    accounts = {name: budget.account(name, limits[name]) for name in MEASURED}
     counters = Counters.restore(known.get("counters"))
     # Archive records get their identifiers from this key, so that one written again is the same.
     crawl_key = known.get("crawl_key") or secrets.randbits(63)
@@ -94,16 +101,16 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         files,
         NUMBER,
         known.get("tables"),
-        seal_bytes=min(settings.store.seal_bytes, budget // 16),
+        seal_bytes=min(settings.store.seal_bytes, limits["spools"]),
         seal_seconds=settings.store.seal_seconds,
     )
     warcs = Warcs(files, NUMBER, known.get("warc")) if "warc" in settings.store.keep else None
-    sieve = _sieve(files, settings, known.get("sieve"))
-    frontier = _frontier(files, settings, known.get("frontier"))
+    sieve = _sieve(files, settings, limits["sieve"], known.get("sieve"))
+    frontier = _frontier(files, settings, limits["frontier"], known.get("frontier"))
     frontier.restore_clocks(clocks.after_restart(files, LEDGER, now_us()))
     # Against the loss of power the wait after a restart suffices: a sync a request buys nothing.
     unsynced = Files(files.root) if files.fsync else files
-    visits = _visits(Ledger(unsynced, LEDGER), settings)
+    visits = _visits(Ledger(unsynced, LEDGER), settings, limits)
     workers = PageWorkers(
         visits,
         scope,
@@ -115,7 +122,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         keep_text="text" in settings.store.keep,
         warc_level=settings.store.warc_gzip_level if warcs is not None else None,
         crawl_key=crawl_key,
-        recent_bytes=int(budget * RECENT_SHARE),
+        recent_bytes=limits["recent links"],
     )
     durable: dict[str, checkpoint.Durable] = {
         "tables": tables,
@@ -146,21 +153,24 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         scope=scope,
         tables=tables,
         warcs=warcs,
-        duplicates=DuplicateMarker(int(budget * DUPLICATES_SHARE), k=settings.near.k),
+        duplicates=DuplicateMarker(limits["duplicates"], k=settings.near.k),
         checkpointer=checkpointer,
         counters=counters,
+        budget=budget,
+        accounts=accounts,
     )
 
 
-def _sieve(files: Files, settings: Settings, state: dict[str, Any] | None) -> Sieve:
+def _sieve(files: Files, settings: Settings, memory: int, state: dict[str, Any] | None) -> Sieve:
     path = f"{AGENT}/sieve"
     if settings.sieve.kind == "memory":
         return MemorySieve(path, files=files, state=state)
-    memory = int(settings.memory.total * SIEVE_SHARE)
     return MercatorSieve(path, memory=memory, files=files, state=state)
 
 
-def _frontier(files: Files, settings: Settings, state: dict[str, Any] | None) -> Frontier:
+def _frontier(
+    files: Files, settings: Settings, memory: int, state: dict[str, Any] | None
+) -> Frontier:
     politeness = settings.politeness
     given = politeness.ip_delay
     usual: dict[str, Any] = {
@@ -177,16 +187,15 @@ def _frontier(files: Files, settings: Settings, state: dict[str, Any] | None) ->
     if settings.frontier.kind == "memory":
         frontier = MemoryFrontier(path, **usual)
     else:
-        frontier = DiskFrontier(path, memory=int(settings.memory.total * FRONTIER_SHARE), **usual)
+        frontier = DiskFrontier(path, memory=memory, **usual)
     if given is None:
         for address in seeds.resolved_addresses(settings.fetch.resolve):
             frontier.set_ip(address, 0)
     return frontier
 
 
-def _visits(ledger: Ledger, settings: Settings) -> Visits:
+def _visits(ledger: Ledger, settings: Settings, limits: Mapping[str, int]) -> Visits:
     fetch = settings.fetch
-    budget = settings.memory.total
     contact = f" (+{fetch.contact})" if fetch.contact else ""
     return Visits(
         ledger,
@@ -202,8 +211,8 @@ def _visits(ledger: Ledger, settings: Settings) -> Visits:
         first_byte_timeout=fetch.first_byte_timeout,
         total_timeout=fetch.total_timeout,
         idle_timeout=fetch.idle_timeout,
-        body_budget=int(budget * BODIES_SHARE),
-        robots_budget=int(budget * ROBOTS_SHARE),
+        body_budget=limits["bodies"],
+        robots_budget=limits["robots"],
     )
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-import pyarrow as pa
-
 from crivello.config import FILE, OPTIONS, Settings, cold_changes
 from crivello.crawl import compose
 from crivello.crawl.lock import CrawlLock
@@ -18,6 +16,8 @@ from crivello.store import Rows, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import pyarrow as pa
 
     from crivello.crawl.agent import Ending
 

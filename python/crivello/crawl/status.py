@@ -84,17 +84,21 @@ class StatusWriter:
             hosts=parts.frontier.hosts,
             hosts_visited_now=parts.frontier.active,
             memory_bytes=resident_bytes(),
-            memory={
-                "sieve": parts.sieve.memory_bytes,
-                "frontier": parts.frontier.memory_bytes,
-                "duplicates": parts.duplicates.memory_bytes,
-            },
+            memory=self._memory(),
             checkpoint_at=parts.checkpointer.taken_at,
             checkpoint_epoch=parts.checkpointer.epoch,
             checkpoint_longest_pause_ms=round(parts.checkpointer.longest_pause * 1000, 1),
             fetch=stats,
             elapsed_s=round(time.monotonic() - self._started, 2),
         )
+
+    def _memory(self) -> dict[str, int]:
+        """Bytes held now, by account of the budget."""
+        parts = self._parts
+        parts.accounts["sieve"].set(parts.sieve.memory_bytes)
+        parts.accounts["frontier"].set(parts.frontier.memory_bytes)
+        parts.accounts["duplicates"].set(parts.duplicates.memory_bytes)
+        return parts.budget.report()
 
     def maybe(self) -> None:
         """Write it if the last one is half a second old."""
