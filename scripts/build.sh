@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds the extension into .venv: build.sh dev|release. The package is installed editable;
-# .venv/.profile says which build it has.
+# Builds the extension into .venv: build.sh dev|release. The package is installed editable.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=$1
@@ -9,5 +8,12 @@ export PATH="$(dirname "$cargo"):$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$HOME/.cache/crivello/target}"
 flags=()
 [ "$profile" = release ] && flags=(--release)
-.venv/bin/maturin develop --quiet --locked "${flags[@]}"
-echo "$profile" > .venv/.profile
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "crivello: building the extension ($profile profile; minutes the first time, seconds after)" >&2
+if ! .venv/bin/maturin develop --locked "${flags[@]}" >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "crivello: the extension could not be built (see above)" >&2
+    exit 1
+fi
