@@ -138,7 +138,7 @@ pub(crate) struct PageRow {
     description: Option<String>,
     lang: Option<String>,
     canonical: Option<String>,
-    robots_flags: Option<String>,
+    robots_flags: Option<u16>,
     text: Option<String>,
     text_len: u32,
     warc_record: Option<Vec<u8>>,
@@ -368,7 +368,7 @@ impl Worker {
         row.title = Some(page.title);
         row.description = Some(page.description);
         row.lang = page.lang;
-        row.robots_flags = (flags != RobotsFlags::default()).then(|| flags.to_string());
+        row.robots_flags = (flags != RobotsFlags::default()).then_some(flags.0);
         row.text_len = page.text.len() as u32;
         row.text_digest = Some(page.text_digest);
         row.simhash = Some(page.simhash);

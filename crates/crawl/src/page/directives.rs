@@ -1,6 +1,5 @@
 //! What a page asks of robots: `<meta name=robots>` and the `X-Robots-Tag` header.
 
-use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 /// A set of directives. Those for all robots and those for our product token add up: the most
@@ -72,23 +71,6 @@ fn is_directive(name: &str) -> bool {
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"]
         .iter()
         .any(|directive| name.eq_ignore_ascii_case(directive))
-}
-
-impl fmt::Display for RobotsFlags {
-    /// The directives' names, separated by commas.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [&str; 7] = [
-            "noindex",
-            "nofollow",
-            "noarchive",
-            "nosnippet",
-            "noimageindex",
-            "notranslate",
-            "nocache",
-        ];
-        let set = NAMES.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1);
-        f.write_str(&set.map(|(_, name)| *name).collect::<Vec<_>>().join(","))
-    }
 }
 
 impl BitOr for RobotsFlags {
