@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from crivello.config import FILE, OPTIONS, Settings, cold_changes
 from crivello.crawl import compose
-from crivello.crawl.lock import CrawlLock
+from crivello.crawl.lock import CrawlLock, refuse_if_held
 from crivello.crawl.seeds import normalised, stranger
 from crivello.crawl.status import AGENT, Status, read_status
 from crivello.errors import UsageError
@@ -129,6 +129,7 @@ class Crawl:
         _require_identity(settings)
         changed = [key for key in _changed(old, settings) if key != "crawl.seeds"]
         if settings != old:
+            refuse_if_held(self.path / AGENT / "lock")
             try:
                 settings.save(self.path / FILE)
             except OSError as error:
