@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from crivello.errors import Error
+
+_CTRL_C = 130  # what the option parser makes of a KeyboardInterrupt
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -19,9 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = _run([argument for argument in given if argument != "--debug"])
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader (`| head`) has seen enough
-        sys.stderr.close()
-        code = 0
+    except BrokenPipeError:
+        code = _reader_gone()
+    except SystemExit as ending:  # so the option parser answers a broken pipe
+        if not isinstance(ending.__context__, BrokenPipeError):
+            raise
+        code = _reader_gone()
     except KeyboardInterrupt:
         code = _fail("interrupted", 3)
     except Exception as error:
@@ -35,7 +41,15 @@ def _run(arguments: list[str]) -> int:
     from crivello.cli.app import app
 
     result = app(arguments, prog_name="crivello", standalone_mode=False)
+    if result == _CTRL_C:
+        raise KeyboardInterrupt
     return result if isinstance(result, int) else 0
+
+
+def _reader_gone() -> int:
+    """The reader (`| head`) has seen enough: that is no error, also not at the last flush."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
 
 
 def _fail(message: str, code: int) -> int:

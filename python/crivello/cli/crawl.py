@@ -207,7 +207,10 @@ def run(
 def _opened(output: Path, seeds: list[str], config: Path | None, given: dict[str, Any]) -> Crawl:
     from crivello.config import OPTIONS, SettingError
     from crivello.crawl import Crawl
+    from crivello.crawl.lock import refuse_if_held
+    from crivello.crawl.status import AGENT
 
+    refuse_if_held(output / AGENT / "lock")
     try:
         return Crawl(output, seeds=seeds, config=config, **given)
     except SettingError as error:

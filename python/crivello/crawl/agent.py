@@ -136,8 +136,7 @@ class Agent:
         """Give up a host that cannot be reached: its URLs fail without a request."""
         while (queued := self.parts.frontier.retire(host, 1024)).num_rows:
             dead = rows.never_asked(queued, reason, self._now())
-            self.parts.tables.append("pages", dead)
-            self.parts.counters.count_pages(dead)
+            self._keep(dead)
             self.parts.frontier.stored(dead["visit"])
 
     def _obey(self, robots: pa.RecordBatch) -> None:
@@ -185,11 +184,16 @@ class Agent:
             parts.tables.append("clusters", clusters)
         if parts.warcs is not None:
             pages = parts.warcs.append(pages)
-        parts.tables.append("pages", pages)
+        self._keep(pages)
         if links.num_rows:
             parts.tables.append("links", links)
-        parts.counters.count_pages(pages)
         parts.counters.count_duplicates(clusters)
+
+    def _keep(self, pages: pa.RecordBatch) -> None:
+        """Count rows of the table `pages`, and store them unless only `urls` is wanted."""
+        if "pages" in self.settings.store.keep:
+            self.parts.tables.append("pages", pages)
+        self.parts.counters.count_pages(pages)
 
     def _widen_scope(self, pages: pa.RecordBatch) -> None:
         """A seed that moved takes the scope with it."""

@@ -22,12 +22,8 @@ class CrawlLock:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip()
             os.close(self._fd)
-            raise Error(
-                f"{self._path.parent}: process {holder or '?'} is crawling into this directory;"
-                " stop it first (Ctrl-C there), or choose another directory"
-            ) from None
+            raise _taken(self._path) from None
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
         return self
@@ -36,11 +32,25 @@ class CrawlLock:
         os.close(self._fd)
 
 
+def refuse_if_held(path: Path) -> None:
+    """Raise what taking the lock would raise, before anything of the crawl is changed."""
+    if is_held(path):
+        raise _taken(path)
+
+
+def _taken(path: Path) -> Error:
+    holder = path.read_text("utf-8", errors="replace").strip()
+    return Error(
+        f"{path.parent}: process {holder or '?'} is crawling into this directory;"
+        " stop it first (Ctrl-C there), or choose another directory"
+    )
+
+
 def is_held(path: Path) -> bool:
     """Whether a living process holds the lock."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except OSError:  # nobody has made it, or can
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
