@@ -1,8 +1,9 @@
 """A `crivello` that dies on purpose: `python child.py [--fault PLAN] [--die PLACE] COMMAND…`.
 
 `--fault` breaks the N-th durable operation ("kill:N", "torn:N", "full:N", "error:N"), `--die`
-ends the process at a place that has a name below, and `--operations FILE` writes down how many
-durable operations there were.
+ends the process at a place that has a name below, `--operations FILE` writes down how many durable
+operations there were, and `--tight yes` leaves sieve and frontier so little memory that a small
+crawl flushes and spills as a large one does.
 """
 
 from __future__ import annotations
@@ -142,7 +143,11 @@ if __name__ == "__main__":
     parser.add_argument("--fault")
     parser.add_argument("--die", choices=PLACES)
     parser.add_argument("--operations", type=Path)
+    parser.add_argument("--tight", choices=["yes"])
     options, arguments = parser.parse_known_args()
+    if options.tight:
+        compose.SIEVE_SHARE = (1 << 20) / (256 << 20)
+        compose.FRONTIER_SHARE = (8 << 10) / (256 << 20)
     if options.die:
         PLACES[options.die]()
     if options.operations:
