@@ -101,6 +101,18 @@ def in_sealing() -> None:
     after(tables, "seal", 3)
 
 
+def after_pages(pages: int) -> None:
+    """Die after the first checkpoint that holds so many pages."""
+    original = Checkpointer.take
+
+    def take(self: Checkpointer) -> None:
+        original(self)
+        if self._extra()["counters"]["pages_stored"] >= pages:
+            die()
+
+    Checkpointer.take = take  # type: ignore[method-assign]
+
+
 PLACES: dict[str, Callable[[], None]] = {
     "before the first checkpoint": lambda: before(Checkpointer, "take"),
     "with every part flushed and checkpoint.json half written": lambda: around_rename(
@@ -110,7 +122,8 @@ PLACES: dict[str, Callable[[], None]] = {
         renamed=True, call=3
     ),
     "after the tables have reclaimed and before the others": lambda: after(Tables, "reclaim", 3),
-    "before anything is sealed": lambda: before(Tables, "finish"),
+    "with half of the pages stored": lambda: after_pages(200),
+    "before the last rows are sealed": lambda: before(Tables, "finish"),
     "with some segments sealed": in_sealing,
     "with the tables sealed and the archive open": lambda: after(Tables, "finish"),
     "with the archive closed": lambda: after(Warcs, "finish"),

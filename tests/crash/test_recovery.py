@@ -22,6 +22,9 @@ from harness import (
     stored,
 )
 
+from crivello.errors import Error
+from crivello.store import Snapshot
+
 CHECKPOINT = "agents/0/checkpoint.json"
 
 
@@ -51,8 +54,8 @@ def halfway(small, tmp_path_factory):
     directory = tmp_path_factory.mktemp("halfway") / "crawl"
     config = directory.with_name("config.toml")
     config.write_text('[store]\nseal_bytes = "64KiB"\n')
-    arguments = [*options(small, checkpoint_every=0.05), "--config", str(config)]
-    place = "after the tables have reclaimed and before the others"
+    arguments = [*options(small, checkpoint_every=0.02), "--config", str(config)]
+    place = "with half of the pages stored"
     died = crivello("crawl", "-o", directory, *arguments, die=place, tight="yes")
     assert died.returncode == -signal.SIGKILL, died
     yield directory
@@ -83,7 +86,8 @@ def spoil(path: Path) -> None:
 def test_a_damaged_checkpoint_is_one_clear_error(interrupted, content):
     (interrupted / CHECKPOINT).write_bytes(content)
     refused(crivello("crawl", "-o", interrupted), CHECKPOINT)
-    refused(crivello("sql", interrupted, "select 1"), CHECKPOINT)
+    with pytest.raises(Error, match=CHECKPOINT):
+        Snapshot.open(interrupted)
 
 
 @pytest.mark.parametrize("harm", [shorten, spoil, os.unlink], ids=["short", "spoilt", "gone"])
@@ -95,7 +99,6 @@ def test_a_damaged_checkpoint_is_one_clear_error(interrupted, content):
         "agents/0/warc/*.warc.gz",
         "agents/0/warc/*.cdxj.part",
         "agents/0/frontier/state-*",
-        "agents/0/frontier/queue-*",
         "tables/links/manifest.log",
     ],
 )
@@ -103,6 +106,16 @@ def test_a_damaged_file_is_one_clear_error_that_names_it(
     interrupted: Path, harm: Callable[[Path], None], file: str
 ):
     path = max(interrupted.glob(file))
+    harm(path)
+    refused(crivello("crawl", "-o", interrupted), path.name)
+
+
+@pytest.mark.parametrize("harm", [shorten, os.unlink], ids=["short", "gone"])
+def test_a_damaged_queue_is_one_clear_error_that_names_it(interrupted, harm):
+    """Its chunks have checksums of their own, which are verified as they are read."""
+    state = json.loads((interrupted / CHECKPOINT).read_bytes())["frontier"]
+    path = max(interrupted.glob("agents/0/frontier/queue-*"))
+    assert path.stat().st_size >= state["segment_len"] > 0
     harm(path)
     refused(crivello("crawl", "-o", interrupted), path.name)
 
