@@ -1,8 +1,9 @@
 """A `crivello` that dies on purpose: `python child.py [--fault PLAN] [--die PLACE] COMMAND…`.
 
 `--fault` breaks the N-th durable operation ("kill:N", "torn:N", "full:N", "error:N"), `--die`
-ends the process at a place that has a name below, and `--operations FILE` writes down how many
-durable operations there were.
+ends the process at a place that has a name below, `--operations FILE` writes down how many durable
+operations there were, and `--tight yes` leaves sieve and frontier so little memory that a small
+crawl flushes and spills as a large one does.
 """
 
 from __future__ import annotations
@@ -100,6 +101,18 @@ def in_sealing() -> None:
     after(tables, "seal", 3)
 
 
+def after_pages(pages: int) -> None:
+    """Die after the first checkpoint that holds so many pages."""
+    original = Checkpointer.take
+
+    def take(self: Checkpointer) -> None:
+        original(self)
+        if self._extra()["counters"]["pages_stored"] >= pages:
+            die()
+
+    Checkpointer.take = take  # type: ignore[method-assign]
+
+
 PLACES: dict[str, Callable[[], None]] = {
     "before the first checkpoint": lambda: before(Checkpointer, "take"),
     "with every part flushed and checkpoint.json half written": lambda: around_rename(
@@ -109,7 +122,8 @@ PLACES: dict[str, Callable[[], None]] = {
         renamed=True, call=3
     ),
     "after the tables have reclaimed and before the others": lambda: after(Tables, "reclaim", 3),
-    "before anything is sealed": lambda: before(Tables, "finish"),
+    "with half of the pages stored": lambda: after_pages(200),
+    "before the last rows are sealed": lambda: before(Tables, "finish"),
     "with some segments sealed": in_sealing,
     "with the tables sealed and the archive open": lambda: after(Tables, "finish"),
     "with the archive closed": lambda: after(Warcs, "finish"),
@@ -142,7 +156,11 @@ if __name__ == "__main__":
     parser.add_argument("--fault")
     parser.add_argument("--die", choices=PLACES)
     parser.add_argument("--operations", type=Path)
+    parser.add_argument("--tight", choices=["yes"])
     options, arguments = parser.parse_known_args()
+    if options.tight:
+        compose.SIEVE_SHARE = (1 << 20) / (256 << 20)
+        compose.FRONTIER_SHARE = (8 << 10) / (256 << 20)
     if options.die:
         PLACES[options.die]()
     if options.operations:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,18 +22,33 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="session", params=[False, True], ids=["process", "power"])
-def made(request, small, tmp_path_factory):
-    """Options of a crawl that is safe from the death of the process, or from a loss of power too;
-    and how many durable operations it takes."""
-    directory = tmp_path_factory.mktemp("operations")
+# With fsync there are more operations, of the same code: fewer points do.
+CASES = [(False, kind, point) for kind in KINDS for point in range(POINTS)]
+CASES += [(True, kind, point) for point, kind in enumerate(KINDS)]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A crawl that flushes, spills and seals all the time, and its number of operations."""
+
+    options: list[str]
+    operations: int
+
+
+@pytest.fixture(scope="session")
+def made(small, tmp_path_factory):
+    return cache(lambda fsync: make(small, fsync, tmp_path_factory.mktemp("made")))
+
+
+def make(web: SimWeb, fsync: bool, directory: Path) -> Made:
     config = directory / "config.toml"
-    config.write_text(f"[store]\nfsync = {str(request.param).lower()}\n")
-    told = [*options(small), "--config", str(config)]
+    config.write_text(f'[store]\nfsync = {str(fsync).lower()}\nseal_bytes = "64KiB"\n')
+    told = [*options(web), "--config", str(config)]
     count = directory / "operations"
-    done = crivello("crawl", "-o", directory / "unharmed", *told, operations=count)
+    done = crivello("crawl", "-o", directory / "crawl", *told, operations=count, tight="yes")
     assert done.returncode == 0, done.stderr
-    return told, int(count.read_text())
+    check_whole(directory / "crawl")
+    return Made(told, int(count.read_text()))
 
 
 def check_recovers(directory: Path, small: SimWeb) -> None:
@@ -49,16 +66,14 @@ def check_ended(done: subprocess.CompletedProcess[str], kind: str) -> None:
         refused(done, told)
 
 
-@pytest.mark.parametrize("point", range(POINTS))
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_crawl_survives_a_fault_at_any_operation(directory, small, made, rng, kind, point):
+@pytest.mark.parametrize(("fsync", "kind", "point"), CASES)
+def test_a_crawl_survives_a_fault_at_any_operation(directory, small, made, rng, fsync, kind, point):
     """A fault somewhere in the `point`-th fifth of the crawl, then the same command again."""
-    told, total = made
-    if point % 2 == list(KINDS).index(kind) % 2 and "fsync = true" in Path(told[-1]).read_text():
-        pytest.skip("every second point is enough here")
-    number = 1 + int(total * (point + rng.random()) / POINTS)
-    done = crivello("crawl", "-o", directory, *told, fault=f"{kind}:{number}")
-    if done.returncode != 0 or number < total * 0.8:  # the number of operations varies a little
+    crawl = made(fsync)
+    number = 1 + int(crawl.operations * (point + rng.random()) / POINTS)
+    fault = f"{kind}:{number}"
+    done = crivello("crawl", "-o", directory, *crawl.options, fault=fault, tight="yes")
+    if done.returncode != 0 or point < POINTS - 1:  # the number of operations varies a little
         check_ended(done, kind)
     check_recovers(directory, small)
 

@@ -66,7 +66,9 @@ def test_a_reader_of_a_dead_crawl_sees_its_checkpoint_and_not_what_came_after(di
 def test_a_snapshot_opened_before_a_kill_can_be_read_after_the_resume(directory, small):
     from crivello.store import Snapshot
 
-    died = crivello("crawl", "-o", directory, *options(small), die="before anything is sealed")
+    died = crivello(
+        "crawl", "-o", directory, *options(small), die="before the last rows are sealed"
+    )
     assert died.returncode < 0, died
     with Snapshot.open(directory) as snapshot:
         before = snapshot.count("pages")

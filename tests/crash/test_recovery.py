@@ -22,6 +22,9 @@ from harness import (
     stored,
 )
 
+from crivello.errors import Error
+from crivello.store import Snapshot
+
 CHECKPOINT = "agents/0/checkpoint.json"
 
 
@@ -49,9 +52,11 @@ def test_a_crawl_goes_on_that_died_at_every_place_in_turn(directory, small):
 def halfway(small, tmp_path_factory):
     """A crawl that was killed on its way, with checkpoints and with rows that are not sealed."""
     directory = tmp_path_factory.mktemp("halfway") / "crawl"
-    arguments = options(small, checkpoint_every=0.05)
-    place = "after the tables have reclaimed and before the others"
-    died = crivello("crawl", "-o", directory, *arguments, die=place)
+    config = directory.with_name("config.toml")
+    config.write_text('[store]\nseal_bytes = "64KiB"\n')
+    arguments = [*options(small, checkpoint_every=0.02), "--config", str(config)]
+    place = "with half of the pages stored"
+    died = crivello("crawl", "-o", directory, *arguments, die=place, tight="yes")
     assert died.returncode == -signal.SIGKILL, died
     yield directory
     resumed(directory)
@@ -81,18 +86,36 @@ def spoil(path: Path) -> None:
 def test_a_damaged_checkpoint_is_one_clear_error(interrupted, content):
     (interrupted / CHECKPOINT).write_bytes(content)
     refused(crivello("crawl", "-o", interrupted), CHECKPOINT)
-    refused(crivello("sql", interrupted, "select 1"), CHECKPOINT)
+    with pytest.raises(Error, match=CHECKPOINT):
+        Snapshot.open(interrupted)
 
 
 @pytest.mark.parametrize("harm", [shorten, spoil, os.unlink], ids=["short", "spoilt", "gone"])
 @pytest.mark.parametrize(
     "file",
-    ["spool/pages-*", "spool/urls-*", "warc/*.warc.gz", "warc/*.cdxj.part", "frontier/state-*"],
+    [
+        "agents/0/spool/pages-*",
+        "agents/0/spool/urls-*",
+        "agents/0/warc/*.warc.gz",
+        "agents/0/warc/*.cdxj.part",
+        "agents/0/frontier/state-*",
+        "tables/links/manifest.log",
+    ],
 )
 def test_a_damaged_file_is_one_clear_error_that_names_it(
     interrupted: Path, harm: Callable[[Path], None], file: str
 ):
-    [path] = (interrupted / "agents/0").glob(file)
+    path = max(interrupted.glob(file))
+    harm(path)
+    refused(crivello("crawl", "-o", interrupted), path.name)
+
+
+@pytest.mark.parametrize("harm", [shorten, os.unlink], ids=["short", "gone"])
+def test_a_damaged_queue_is_one_clear_error_that_names_it(interrupted, harm):
+    """Its chunks have checksums of their own, which are verified as they are read."""
+    state = json.loads((interrupted / CHECKPOINT).read_bytes())["frontier"]
+    path = max(interrupted.glob("agents/0/frontier/queue-*"))
+    assert path.stat().st_size >= state["segment_len"] > 0
     harm(path)
     refused(crivello("crawl", "-o", interrupted), path.name)
 
@@ -122,6 +145,12 @@ def test_a_second_process_is_refused_and_the_first_goes_on(directory, small):
     resumed_with = crivello("crawl", "-o", directory, "--delay", "0")
     assert resumed_with.returncode == 0, resumed_with
     check_whole(directory)
+
+
+def test_a_sealed_file_that_is_gone_is_one_clear_error_that_names_it(interrupted):
+    path = max(interrupted.glob("tables/links/*.parquet"))
+    path.unlink()
+    refused(crivello("crawl", "-o", interrupted), path.name)
 
 
 def test_a_checkpoint_in_which_one_number_changed_is_refused(interrupted):
