@@ -11,6 +11,8 @@
 //! (Manku, Jain, Das Sarma, *Detecting near-duplicates for web crawling*, WWW 2007). A simhash
 //! is filed once: later pages with the same one could never be the earlier witness.
 //!
+//! A text without words has the simhash 0, which says nothing: it is compared exactly only.
+//!
 //! *Memory.* Digests and simhashes live in two generations each ([`exact`], [`lists`]). When the
 //! current one is full the previous is forgotten and the current takes its place. A witness
 //! found in the previous generation alone moves into the current one with its URL, so a cluster
@@ -123,9 +125,15 @@ impl Duplicates {
     /// Marks the next page and remembers it.
     pub fn mark(&mut self, page: &Fingerprint) -> Option<Mark> {
         self.seen += 1;
+        let wordless = page.simhash == 0;
         if let Some(duplicate_of) = self.exact.find_or_insert(page.text_digest, page.url_hash) {
-            self.lists.find_or_insert(page.simhash, page.url_hash, 0);
+            if !wordless {
+                self.lists.find_or_insert(page.simhash, page.url_hash, 0);
+            }
             return Some(Mark { kind: Kind::Exact, duplicate_of, distance: 0 });
+        }
+        if wordless {
+            return None;
         }
         let (duplicate_of, distance) =
             self.lists.find_or_insert(page.simhash, page.url_hash, self.k)?;
@@ -225,6 +233,15 @@ mod tests {
             }
             assert!(near > 200, "k {k}: {near}");
         }
+    }
+
+    #[test]
+    fn pages_without_words_are_duplicates_only_when_equal() {
+        let mut duplicates = Duplicates::new(1 << 16, 3).unwrap();
+        assert_eq!(duplicates.mark(&page(1, 0, 10)), None);
+        assert_eq!(duplicates.mark(&page(2, 0, 11)), None);
+        let mark = duplicates.mark(&page(1, 0, 12)).unwrap();
+        assert_eq!((mark.kind, mark.duplicate_of), (Kind::Exact, 10));
     }
 
     #[test]
