@@ -14,6 +14,7 @@ from commands import COMMAND, Command, column, until
 from small_web import SmallWeb, page
 
 import crivello
+from crivello.cli import main
 from crivello.simweb import SimWeb
 
 NOWHERE = "http://127.0.0.1:9/"  # nothing listens on the discard port
@@ -303,6 +304,17 @@ def test_a_reader_that_has_seen_enough_is_no_error(made):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(30) == 0
+
+
+def test_ctrl_c_ends_any_command_with_one_line_and_3(made, monkeypatch, capsys):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("crivello.store.reader.Snapshot.open", interrupted)
+    with pytest.raises(SystemExit) as ending:
+        main(["sql", str(made / "crawl"), "select 1"])
+    assert ending.value.code == 3
+    assert capsys.readouterr() == ("", "crivello: interrupted\n")
 
 
 @pytest.mark.parametrize("table", ["pages", "links", "robots"])
