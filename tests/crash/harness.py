@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,9 +71,14 @@ def crivello(*arguments: str | Path, **own: str | Path) -> subprocess.CompletedP
     return subprocess.CompletedProcess(process.args, process.returncode, out, told)
 
 
-def resumed(directory: Path) -> None:
+def again(directory: Path, arguments: list[str]) -> list[str]:
+    """What the next run has to be told: nothing, unless the last one died before all else."""
+    return [] if (directory / "crivello.toml").exists() else arguments
+
+
+def resumed(directory: Path, arguments: Sequence[str] = ()) -> None:
     """Go on with a crawl, without faults, to its good end."""
-    done = crivello("crawl", "-o", directory)
+    done = crivello("crawl", "-o", directory, *again(directory, list(arguments)))
     assert done.returncode == 0, done.stderr
 
 

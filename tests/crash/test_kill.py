@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from harness import (
+    again,
     check_polite,
     check_whole,
     crivello,
@@ -23,12 +24,12 @@ from harness import (
 
 from crivello.simweb import SimWeb
 
-AFTER_START = 1.5
+AFTER_START = 1.0
 
 
 def kill_at(directory: Path, arguments: list[str], instant: Callable[[], bool]) -> bool:
     """Crawl, and kill the crawl when `instant()` is true; whether it was killed."""
-    with running("crawl", "-o", directory, *arguments) as process:
+    with running("crawl", "-o", directory, *again(directory, arguments)) as process:
         while not instant():
             try:
                 process.wait(0.002)
@@ -53,12 +54,9 @@ def killed_often(
 ) -> int:
     """Crawl with up to `kills` kills, then to the end; how often it was killed."""
     for done in range(kills):
-        if not kill_at(directory, [] if done else arguments, random_instant(web, rng, step)):
+        if not kill_at(directory, arguments, random_instant(web, rng, step)):
             return done
-    if kills == 0:
-        assert crivello("crawl", "-o", directory, *arguments).returncode == 0
-    else:
-        resumed(directory)
+    resumed(directory, arguments)
     return kills
 
 
@@ -67,7 +65,7 @@ def test_a_crawl_killed_at_random_instants_ends_as_if_it_had_not_been(directory,
     with SimWeb(hosts=40, pages=2000, seed=rng.randrange(1000)) as web:
         arguments = [*options(web), *kind]
         kills = killed_often(directory, web, rng, arguments, kills=6, step=600)
-        assert kills >= 3
+        assert kills >= 2
         assert set(stored(directory)) == set(web.truth()["url"].to_pylist())
         check_whole(directory)
         unharmed = directory.with_name("unharmed")
@@ -88,18 +86,18 @@ def test_no_delay_is_broken_across_a_kill(directory, tmp_path, rng):
 def test_what_a_checkpoint_holds_is_not_asked_again(directory, tmp_path, rng):
     with SimWeb(hosts=20, pages=800, seed=rng.randrange(1000), log=tmp_path / "log") as web:
         arguments = options(web)
-        asked = 0
         for _ in range(4):
             kill_at(directory, arguments, random_instant(web, rng, 250))
-            arguments = []
+            if not (directory / "crivello.toml").exists():
+                continue
             seen = visible(directory)
             asked = len(web.requests())
-            kill_at(directory, [], random_instant(web, rng, 250))
+            kill_at(directory, arguments, random_instant(web, rng, 250))
             later = web.requests()[asked:]
             assert {f"http://{r.host}{r.path}" for r in later} & seen["fetched"] == set()
             origins = {f"http://{r.host}" for r in later if r.path == "/robots.txt"}
             assert origins & seen["robots"] == set()
-        resumed(directory)
+        resumed(directory, arguments)
         assert set(stored(directory)) == set(web.truth()["url"].to_pylist())
 
 
