@@ -39,7 +39,9 @@ def by_definition(pages: list[tuple[int, int, int, int]], k: int) -> list[tuple]
     for at, (text, sim, _, length) in enumerate(pages):
         earlier = [page for page in pages[:at] if page[3] > 0] if length else []
         same = [page for page in earlier if page[0] == text]
-        near = [((page[1] ^ sim).bit_count(), i) for i, page in enumerate(earlier)]
+        near = [  # a simhash of 0 is that of a text without words
+            ((page[1] ^ sim).bit_count(), i) for i, page in enumerate(earlier) if page[1] and sim
+        ]
         if same:
             due.append(("exact", same[0][2], 0))
         elif near and min(near)[0] <= k:
