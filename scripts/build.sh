@@ -9,10 +9,15 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$HOME/.cache/crivello/target}"
 flags=()
 [ "$profile" = release ] && flags=(--release)
 
+# Clones share the target directory: one builds at a time, up to the copy into its package.
+mkdir -p "$CARGO_TARGET_DIR"
+exec 9>"$CARGO_TARGET_DIR/.crivello.lock"
+flock 9
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "crivello: building the extension ($profile profile; minutes the first time, seconds after)" >&2
-if ! .venv/bin/maturin develop --locked "${flags[@]}" >"$log" 2>&1; then
+if ! .venv/bin/maturin develop --locked "${flags[@]}" >"$log" 2>&1 9>&-; then
     cat "$log" >&2
     echo "crivello: the extension could not be built (see above)" >&2
     exit 1
