@@ -159,8 +159,7 @@ if __name__ == "__main__":
     parser.add_argument("--tight", choices=["yes"])
     options, arguments = parser.parse_known_args()
     if options.tight:
-        compose.SIEVE_SHARE = (1 << 20) / (256 << 20)
-        compose.FRONTIER_SHARE = (8 << 10) / (256 << 20)
+        compose.SHARES |= {"sieve": (1 << 20) / (256 << 20), "frontier": (8 << 10) / (256 << 20)}
     if options.die:
         PLACES[options.die]()
     if options.operations:
