@@ -226,7 +226,8 @@ impl PageWorkers {
             }
             let full = rows.len() >= BATCH_PAGES || weight >= BATCH_BYTES;
             let now = Instant::now();
-            if !lingering && !(rows.is_empty() && ends.is_empty() && robots.is_empty()) {
+            let nothing = rows.is_empty() && ends.is_empty() && robots.is_empty();
+            if !lingering && !nothing {
                 deadline = deadline.min(now + LINGER);
                 lingering = true;
             }
