@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use.
+# With --cargo it only prints the cargo to use; with --bench it makes the environment of the
+# benchmarks, where the peers are, in the cache, and prints its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,14 +54,29 @@ if ! python=$(find_python); then
         die "Python 3.11 or newer is missing: install python3 and python3-venv"
 fi
 
-stamp=.venv/.requirements
-if [ ! -x .venv/bin/python ] || ! cmp -s requirements.lock "$stamp"; then
-    echo "crivello: making the virtual environment .venv" >&2
-    "$python" -m venv --clear .venv 2>/dev/null ||
-        { apt_install python3-venv && "$python" -m venv --clear .venv; } ||
+# environment FOLDER LOCK: a virtual environment with what the lock file names.
+environment() {
+    local folder=$1 lock=$2
+    [ -x "$folder/bin/python" ] && cmp -s "$lock" "$folder/.requirements" && return
+    echo "crivello: making the virtual environment $folder" >&2
+    "$python" -m venv --clear "$folder" 2>/dev/null ||
+        { apt_install python3-venv && "$python" -m venv --clear "$folder"; } ||
         die "$python cannot make a virtual environment: install python3-venv"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-        --require-hashes -r requirements.lock ||
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+        --require-hashes -r "$lock" ||
         die "the locked dependencies could not be installed (see above)"
-    cp requirements.lock "$stamp"
+    cp "$lock" "$folder/.requirements"
+}
+
+if [ "${1:-}" = --bench ]; then
+    # Clones share it: a folder for each lock file, filled by one at a time.
+    cache=${BENCH_CACHE:-$HOME/.cache/crivello/bench}
+    folder=$cache/$(sha256sum bench/requirements.lock | cut -c 1-12)
+    mkdir -p "$cache"
+    exec 9>"$cache/.lock"
+    flock 9
+    environment "$folder" bench/requirements.lock >&2
+    echo "$folder/bin/python"
+else
+    environment .venv requirements.lock
 fi
