@@ -13,6 +13,7 @@ to `bench/out/NAME.json`. All together they end in `bench/out/report.md`, `repor
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import platform
@@ -117,16 +118,14 @@ def report(options: list[str]) -> int:
 
 def main(words: list[str]) -> int:
     """Run those wanted, or all; 1 when one failed, 2 when one does not exist."""
-    first = next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
-    wanted, options = words[:first], words[first:]
-    if wanted == ["report"]:
-        return report(options)
+    if words[:1] == ["report"]:
+        return report(words[1:])
     known = names()
-    unknown = [name for name in wanted if name not in known]
-    if unknown or (options and not wanted):
+    wanted = list(itertools.takewhile(known.__contains__, words))
+    options = words[len(wanted) :]
+    if options and not wanted:
         there = ", ".join(known)
-        named = ", ".join(unknown) or options[0]
-        print(f"bench: there is no {named}; there are {there}, report", file=sys.stderr)
+        print(f"bench: there is no {options[0]}; there are {there}, report", file=sys.stderr)
         return 2
     failed = [name for name in wanted or known if not run(name, options)]
     if not wanted:
