@@ -193,7 +193,7 @@ def run(
         say(f"going on with the crawl in {output}")
         for line in view.changes(crawl.settings, crawl.changed):
             say(f"{line} (written to {output}/crivello.toml)")
-    with _stopping() as stop, view.live(crawl.settings) as on_progress:
+    with stopping() as stop, view.live(crawl.settings) as on_progress:
         summary: Summary = crawl.run(stop=stop, on_progress=on_progress)
     if as_json:
         print_json({"ending": summary.ending, **asdict(summary.status)})
@@ -233,7 +233,7 @@ def _read_seeds(path: Path) -> list[str]:
 
 
 @contextmanager
-def _stopping() -> Iterator[Any]:
+def stopping() -> Iterator[Any]:
     """A function that turns true at Ctrl-C or SIGTERM; a second Ctrl-C ends at once."""
     asked = False
 
