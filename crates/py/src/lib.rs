@@ -7,6 +7,7 @@ mod budget;
 mod clock;
 mod files;
 mod frontier;
+mod index;
 mod ledger;
 mod near;
 mod page;
@@ -39,6 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     near::register(module)?;
     warc::register(module)?;
     workers::register(module)?;
+    index::register(module)?;
     simweb::register(module)?;
     Ok(())
 }

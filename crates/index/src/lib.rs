@@ -1,0 +1,3 @@
+//! The positional inverted index of crivello.
+
+pub mod analysis;
