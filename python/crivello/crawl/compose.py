@@ -6,6 +6,7 @@ of the memory budget and the checkpoint it goes on from.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from crivello import __version__
 from crivello._native import Budget, Files, Ledger, PageWorkers, Scope, Visits, now_us
+from crivello.config import FILE, cold_changes
 from crivello.crawl import checkpoint, clocks, rows, seeds
 from crivello.crawl.agent import Agent, Parts
 from crivello.crawl.checkpoint import Checkpointer
 from crivello.crawl.counters import Counters
 from crivello.crawl.duplicates import DuplicateMarker
 from crivello.crawl.status import AGENT, Status, StatusWriter
+from crivello.errors import UsageError
 from crivello.frontier import DiskFrontier, MemoryFrontier
 from crivello.sieve import MemorySieve, MercatorSieve
 from crivello.store import Snapshot, Tables, Warcs
@@ -63,6 +66,7 @@ def run(
 
     files = Files(directory, fsync=settings.store.fsync, fault=fault)
     state = checkpoint.read(files, CHECKPOINT)
+    _refuse_cold_changes(directory, settings, state)
     parts = _parts(files, settings, state)
     agent = Agent(parts, settings, now=now_us)
     status = StatusWriter(files, parts)
@@ -84,6 +88,18 @@ def run(
         raise
     final = status.write({"finished": "finished", "limit": "stopped"}.get(ending, "interrupted"))
     return Summary(ending=ending, status=final, pages_this_run=final.pages_stored - stored_before)
+
+
+def _refuse_cold_changes(
+    directory: Path, settings: Settings, state: Mapping[str, Any] | None
+) -> None:
+    """What is on disk was shaped by settings that somebody may have edited since."""
+    made_with = (state or {}).get("settings", {})
+    for key in cold_changes(made_with, settings.cold()):
+        raise UsageError(
+            f"{directory / FILE}: {key} cannot change once a crawl is made:"
+            f" put {json.dumps(made_with[key])} back"
+        )
 
 
 def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Parts:
@@ -141,7 +157,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
             "agent": NUMBER,
             "crawl_key": crawl_key,
             "counters": counters.checkpoint(),
-            "settings_hash": settings.digest(),
+            "settings": settings.cold(),
         },
         now=now_us,
     )
