@@ -31,9 +31,11 @@ use crate::scope::{Bounds, Scope};
 use crate::url::{self, Joiner, Url, UrlRef};
 use crate::warc::{Compression, Exchange, LevelError, RecordWriter};
 
+mod feed;
 mod outbox;
 mod rows;
 
+pub use feed::{Feed, FeedError};
 use outbox::{Outbox, Rows, outbox};
 
 /// A batch ends at this many pages …
@@ -103,6 +105,19 @@ impl Taken {
     /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
         [&self.pages, &self.robots, &self.ends].iter().all(|batch| batch.num_rows() == 0)
+    }
+}
+
+/// Where page workers take from: what visits fetched, or a [`Feed`] of what others did.
+pub struct Source {
+    fetched: Receiver<Fetched>,
+    ends: Receiver<End>,
+    robots: Receiver<RobotsFetched>,
+}
+
+impl From<&Visits> for Source {
+    fn from(visits: &Visits) -> Self {
+        Self { fetched: visits.fetched(), ends: visits.ends(), robots: visits.robots() }
     }
 }
 
@@ -199,23 +214,23 @@ pub struct PageWorkers {
 }
 
 impl PageWorkers {
-    /// Starts the threads on what `visits` fetch.
+    /// Starts the threads on what comes from `source`.
     ///
     /// # Errors
     /// When the system refuses a thread, or the compression level is out of range.
-    pub fn new(visits: &Visits, config: &WorkersConfig) -> Result<Self, WorkersError> {
+    pub fn new(source: Source, config: &WorkersConfig) -> Result<Self, WorkersError> {
         let (sender, outbox) = outbox(BATCH_PAGES / 2);
         let recent = Arc::new(RecentCache::new(config.recent_bytes));
         let threads = (0..config.threads.max(1))
             .map(|number| {
                 let worker = Worker::new(config.clone(), Arc::clone(&recent))?;
-                let (fetched, sender) = (visits.fetched(), sender.clone());
+                let (fetched, sender) = (source.fetched.clone(), sender.clone());
                 let thread = std::thread::Builder::new().name(format!("page-{number}"));
                 Ok(thread.spawn(move || worker.run(&fetched, &sender))?)
             })
             .collect::<Result<_, WorkersError>>()?;
         let waiter = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        Ok(Self { outbox, ends: visits.ends(), robots: visits.robots(), waiter, threads })
+        Ok(Self { outbox, ends: source.ends, robots: source.robots, waiter, threads })
     }
 
     /// Waits up to `wait` for something to happen and takes all there is, within a batch.

@@ -17,6 +17,7 @@ mod simweb;
 mod url;
 mod visits;
 mod warc;
+mod warc_reader;
 mod workers;
 
 use pyo3::prelude::*;
@@ -38,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     page::register(module)?;
     near::register(module)?;
     warc::register(module)?;
+    warc_reader::register(module)?;
     workers::register(module)?;
     simweb::register(module)?;
     Ok(())

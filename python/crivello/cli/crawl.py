@@ -193,7 +193,7 @@ def run(
         say(f"going on with the crawl in {output}")
         for line in view.changes(crawl.settings, crawl.changed):
             say(f"{line} (written to {output}/crivello.toml)")
-    with _stopping() as stop, view.live(crawl.settings) as on_progress:
+    with stopping() as stop, view.live(crawl.settings) as on_progress:
         summary: Summary = crawl.run(stop=stop, on_progress=on_progress)
     if as_json:
         print_json({"ending": summary.ending, **asdict(summary.status)})
@@ -235,8 +235,11 @@ def _read_seeds(path: Path) -> list[str]:
 
 
 @contextmanager
-def _stopping() -> Iterator[Any]:
-    """A function that turns true at Ctrl-C or SIGTERM; a second Ctrl-C ends at once."""
+def stopping() -> Iterator[Any]:
+    """A function that turns true at Ctrl-C or SIGTERM; a second Ctrl-C ends at once.
+
+    One that comes when the crawl has stopped changes nothing: the process is about to end.
+    """
     asked = False
 
     def ask(number: int, _frame: FrameType | None) -> None:
@@ -251,4 +254,4 @@ def _stopping() -> Iterator[Any]:
         yield lambda: asked
     finally:
         for number, handler in old.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if asked else handler)

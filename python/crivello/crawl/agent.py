@@ -231,7 +231,7 @@ class Agent:
         self.parts.frontier.push(fresh)
         self.parts.counters.urls_known += fresh.num_rows
 
-    def offer_seeds(self, seeds: pa.RecordBatch) -> None:
-        """Offer the seeds; known ones are sifted out like any URL."""
-        self.parts.sieve.offer(seeds)
+    def offer(self, urls: pa.RecordBatch) -> None:
+        """Offer what no page of this run leads to; known URLs are sifted out like any."""
+        self.parts.sieve.offer(urls)
         self._sift(starving=True)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from crivello.config import FILE, OPTIONS, Settings, cold_changes
 from crivello.crawl import compose
+from crivello.crawl.importer import Imported, Watch, readable
 from crivello.crawl.lock import CrawlLock
 from crivello.crawl.seeds import normalised, stranger
 from crivello.crawl.status import AGENT, Status, read_status
-from crivello.errors import UsageError
-from crivello.store import Rows, Snapshot
+from crivello.errors import Error, UsageError
+from crivello.store import Capture, Rows, Snapshot, capture
 from crivello.units import human_size
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from crivello.crawl.agent import Ending
+    from crivello.crawl.why import Why
 
 
 class Options(TypedDict, total=False):
@@ -81,9 +83,12 @@ class Crawl:
         seeds: Iterable[str] = (),
         config: str | Path | None = None,
         fault: str | None = None,
+        seedless: bool = False,
         **options: Unpack[Options],
     ) -> None:
+        """`seedless` lets a new crawl do without seeds, as one that begins with archives may."""
         self.path = Path(path)
+        self._seedless = seedless
         self._fault = fault
         given: dict[str, Any] = {OPTIONS[name]: value for name, value in options.items()}
         new_seeds = normalised(seeds)
@@ -100,7 +105,7 @@ class Crawl:
         settings, changed = Settings.load(config).override(given)
         every_seed = normalised([*settings.crawl.seeds, *seeds])
         settings, _ = settings.override({"crawl.seeds": every_seed})
-        if not every_seed:
+        if not every_seed and not self._seedless:
             raise UsageError("a new crawl needs at least one seed: give a URL, or --seeds FILE")
         _require_identity(settings)
         _require_memory(settings)
@@ -130,7 +135,6 @@ class Crawl:
         every_seed = normalised([*old.crawl.seeds, *settings.crawl.seeds, *seeds])
         settings, changed = settings.override({"crawl.seeds": every_seed})
         _require_identity(settings)
-        _require_memory(settings)
         changed = [key for key in _changed(old, settings) if key != "crawl.seeds"]
         if settings != old:
             with self._lock():  # the settings of a running crawl are not this process's to change
@@ -154,9 +158,30 @@ class Crawl:
         settings, _ = self.settings.override(
             {key: value for key, value in limits.items() if value is not None}
         )
+        _require_memory(settings)
+        if not settings.crawl.seeds and settings.crawl.scope != "any":
+            raise UsageError(
+                f"{self.path}: has no seed, so nothing is in its scope; give one:"
+                f" crivello crawl URL -o {self.path}"
+            )
         with self._lock():
             return compose.run(
                 self.path, settings, stop=stop, on_progress=on_progress, fault=self._fault
+            )
+
+    def import_warcs(self, warcs: Iterable[str | Path], *, watch: Watch | None = None) -> Imported:
+        """Take in the pages of WARC files, as if they had been fetched here.
+
+        A capture (a URL at an instant) that the crawl holds is passed over, so an import that was
+        killed is simply run again.
+
+        >>> crivello.open("docs.crivello").import_warcs(["old.warc.gz"]).pages  # doctest: +SKIP
+        1200
+        """
+        paths = readable(warcs)
+        with self._lock():
+            return compose.import_(
+                self.path, self.settings, paths, watch or Watch(), fault=self._fault
             )
 
     def _lock(self) -> CrawlLock:
@@ -171,6 +196,24 @@ class Crawl:
         """Ask the tables `urls`, `pages`, `links`, `robots`, `clusters` in DuckDB's SQL."""
         with Snapshot.open(self.path) as snapshot:
             return snapshot.sql(query)
+
+    def get(self, url: str) -> Capture:
+        """The latest visit of a URL, with its bytes; `crivello.Error` when there is none."""
+        wanted = capture.checked(url)
+        with Snapshot.open(self.path) as snapshot:
+            page = capture.find(snapshot, wanted)
+        if page is None:
+            raise Error(
+                f"{self.path}: holds no page of {wanted}; `crivello why {self.path} {wanted}`"
+                " says what is known of it"
+            )
+        return page
+
+    def why(self, url: str) -> Why:
+        """What became of a URL, how it was found, and which rule decided."""
+        from crivello.crawl.why import explain
+
+        return explain(self, url)
 
     @property
     def pages(self) -> TableView:
@@ -219,6 +262,22 @@ def open_crawl(path: str | Path) -> Crawl:
     if not (Path(path) / FILE).exists():
         raise UsageError(f"{path}: is not a crawl (it holds no {FILE})")
     return Crawl(path)
+
+
+def import_warcs(
+    path: str | Path,
+    warcs: Iterable[str | Path],
+    *,
+    watch: Watch | None = None,
+    **options: Unpack[Options],
+) -> Imported:
+    """Import WARC files into the crawl in a directory, which is made if it is not there.
+
+    >>> crivello.import_warcs("old.crivello", ["old.warc.gz"]).pages  # doctest: +SKIP
+    1200
+    """
+    paths = readable(warcs)
+    return Crawl(path, seedless=True, **options).import_warcs(paths, watch=watch)
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -95,6 +95,10 @@ class DiskFrontier:
         """Take tokens back; URLs not consumed return to the head of their queue, in order."""
         self.kernel.settle(ends)
 
+    def reserve(self, count: int) -> int:
+        """Numbers for visits that are made elsewhere (pages imported); returns the first."""
+        return self.kernel.reserve(count)
+
     def stored(self, visits: pa.UInt64Array) -> None:
         """Their page rows are in the store: no longer in flight."""
         self.kernel.stored(pa.record_batch([visits], names=["visit"]))

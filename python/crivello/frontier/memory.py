@@ -161,6 +161,12 @@ class MemoryFrontier:
             host.leased = False
             self._awake(host)
 
+    def reserve(self, count: int) -> int:
+        """Numbers for visits that are made elsewhere (pages imported); returns the first."""
+        first = self._next_visit()
+        self._visits += count
+        return first
+
     def stored(self, visits: pa.UInt64Array) -> None:
         """Their page rows are in the store: no longer in flight."""
         for visit in self._in_flight(visits):

@@ -57,6 +57,9 @@ class Frontier(Protocol):
     def settle(self, ends: ArrowBatch) -> None:
         """Take tokens back; URLs not consumed return to the head of their queue, in order."""
 
+    def reserve(self, count: int) -> int:
+        """Numbers for visits that are made elsewhere (pages imported); returns the first."""
+
     def stored(self, visits: pa.UInt64Array) -> None:
         """Their page rows are in the store: no longer in flight."""
 
