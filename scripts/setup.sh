@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use; with --bench it makes the environment of the
-# benchmarks, where the peers are, in the cache, and prints its Python.
+# With --cargo it only prints the cargo to use; with --docs it makes .venv-docs, for the site; with
+# --bench it makes the environment of the benchmarks, where the peers are, in the cache, and prints
+# its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -54,21 +55,23 @@ if ! python=$(find_python); then
         die "Python 3.11 or newer is missing: install python3 and python3-venv"
 fi
 
-# environment FOLDER LOCK: a virtual environment with what the lock file names.
+# environment DIR LOCK: a virtual environment with exactly what the lock file names.
 environment() {
-    local folder=$1 lock=$2
-    [ -x "$folder/bin/python" ] && cmp -s "$lock" "$folder/.requirements" && return
-    echo "crivello: making the virtual environment $folder" >&2
-    "$python" -m venv --clear "$folder" 2>/dev/null ||
-        { apt_install python3-venv && "$python" -m venv --clear "$folder"; } ||
+    local where=$1 lock=$2
+    [ -x "$where/bin/python" ] && cmp -s "$lock" "$where/.requirements" && return
+    echo "crivello: making the virtual environment $where" >&2
+    "$python" -m venv --clear "$where" 2>/dev/null ||
+        { apt_install python3-venv && "$python" -m venv --clear "$where"; } ||
         die "$python cannot make a virtual environment: install python3-venv"
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    "$where/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
         --require-hashes -r "$lock" ||
         die "the locked dependencies could not be installed (see above)"
-    cp "$lock" "$folder/.requirements"
+    cp "$lock" "$where/.requirements"
 }
 
-if [ "${1:-}" = --bench ]; then
+if [ "${1:-}" = --docs ]; then
+    environment .venv-docs docs/requirements.lock
+elif [ "${1:-}" = --bench ]; then
     # Clones share it: a folder for each lock file, filled by one at a time.
     cache=${BENCH_CACHE:-$HOME/.cache/crivello/bench}
     folder=$cache/$(sha256sum bench/requirements.lock | cut -c 1-12)
