@@ -195,6 +195,11 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn find(&mut self, target: u32) {
         let documents = &self.numbers.documents;
+        if self.at + 1 < BLOCK && documents[self.at + 1] >= target {
+            self.at += 1;
+            self.document = documents[self.at];
+            return;
+        }
         let (chunks, _) = documents.as_chunks::<CHUNK>();
         let first = self.at / CHUNK;
         let skipped = chunks[first..].iter().take_while(|chunk| chunk[CHUNK - 1] < target).count();
