@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from crivello.crawl.agent import Ending
+    from crivello.search import Query, Results, Searcher
 
 
 class Options(TypedDict, total=False):
@@ -83,6 +84,7 @@ class Crawl:
     ) -> None:
         self.path = Path(path)
         self._fault = fault
+        self._searcher: Searcher | None = None
         given: dict[str, Any] = {OPTIONS[name]: value for name, value in options.items()}
         new_seeds = normalised(seeds)
         self.is_new = not (self.path / FILE).exists()
@@ -167,6 +169,18 @@ class Crawl:
         """Ask the tables `urls`, `pages`, `links`, `robots`, `clusters` in DuckDB's SQL."""
         with Snapshot.open(self.path) as snapshot:
             return snapshot.sql(query)
+
+    def search(self, query: str | Query, k: int = 10, *, offset: int = 0) -> Results:
+        """The `k` best pages for a query, after the `offset` best ones.
+
+        >>> for hit in crivello.open("docs.crivello").search("sieve -java"):   # doctest: +SKIP
+        ...     print(hit.url, hit.snippet)
+        """
+        if self._searcher is None:
+            from crivello.search import Searcher
+
+            self._searcher = Searcher.open(self.path)
+        return self._searcher.search(query, k, offset=offset)
 
     @property
     def pages(self) -> TableView:
