@@ -8,6 +8,7 @@ import typer
 
 from crivello.cli.crawl import crawl
 from crivello.cli.export import export
+from crivello.cli.serve import serve
 from crivello.cli.simweb import simweb
 from crivello.cli.sql import sql
 from crivello.cli.status import status
@@ -52,5 +53,5 @@ def crivello(
     """
 
 
-for _command in (crawl, status, sql, export, simweb):
+for _command in (crawl, status, sql, export, serve, simweb):
     app.command()(_command)
