@@ -6,6 +6,7 @@ SHELL := /bin/bash
 CACHE ?= $(HOME)/.cache/crivello
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 export PIP_CACHE_DIR ?= $(CACHE)/pip
+export SITES_CACHE ?= $(CACHE)/sites
 PYTHON := .venv/bin/python
 CARGO = $$(scripts/setup.sh --cargo)
 
