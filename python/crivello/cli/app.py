@@ -8,6 +8,8 @@ import typer
 
 from crivello.cli.crawl import crawl
 from crivello.cli.export import export
+from crivello.cli.index import index
+from crivello.cli.search import search
 from crivello.cli.serve import serve
 from crivello.cli.simweb import simweb
 from crivello.cli.sql import sql
@@ -45,6 +47,7 @@ def crivello(
     Begin with:
       crivello crawl https://example.org/ -o example --contact you@example.org
       crivello status example
+      crivello search example 'title:welcome OR "about us"'
       crivello sql example 'select url, title from pages limit 10'
 
     \b
@@ -53,5 +56,5 @@ def crivello(
     """
 
 
-for _command in (crawl, status, sql, export, serve, simweb):
+for _command in (crawl, status, search, serve, index, sql, export, simweb):
     app.command()(_command)

@@ -43,6 +43,7 @@ class Options(TypedDict, total=False):
     allow_private: bool
     store: Iterable[str]
     follow: Iterable[str]
+    index: bool
     checkpoint_every: float | str
 
 
@@ -53,6 +54,8 @@ class Summary:
     ending: Ending
     status: Status
     pages_this_run: int
+    index_problem: str | None = None
+    """Why not all pages are in the index, and what to do; None when they are, or need not be."""
 
     @property
     def exit_code(self) -> int:

@@ -12,12 +12,13 @@ for the length. Statistics are those of all documents, also of superseded ones.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from crivello._native import analyse
 from crivello.search.language import Query
 
 if TYPE_CHECKING:
@@ -26,9 +27,42 @@ if TYPE_CHECKING:
     from crivello._native import Leaf
     from crivello._native import Query as Tree
 
+UNSPACED = ("CJK", "IDEOGRAPHIC", "HANGZHOU", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "THAI",
+            "LAO", "KHMER", "MYANMAR")  # fmt: skip
+"""How Unicode's names of the characters begin of which each is a term."""
 TITLE_WEIGHT = 4
 LONGEST_TERM = 255
 """In bytes; a longer one has its position, and is not found."""
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, as `crivello._native.analyse` finds them (but for a few signs that
+    Unicode calls alphabetic and Python does not, as circled letters).
+
+    >>> terms("Foo-bar 漢字2")
+    ['foo', 'bar', '漢', '字', '2']
+    """
+    found: list[str] = []
+    grows = alone = False  # whether there is a term to go on with, and whether by marks only
+    for character in text:
+        kind = _kind(character)
+        if grows and (kind == "mark" or (kind == "word" and not alone)):
+            found[-1] += character.lower()
+        elif kind in ("word", "alone"):
+            found.append(character.lower())
+            grows, alone = True, kind == "alone"
+        else:
+            grows = False
+    return found
+
+
+@cache
+def _kind(character: str) -> Literal["word", "alone", "mark", "gap"]:
+    if unicodedata.category(character).startswith("M"):
+        return "mark"
+    if not character.isalnum():
+        return "gap"
+    return "alone" if unicodedata.name(character, "").startswith(UNSPACED) else "word"
 
 
 class Found(NamedTuple):
@@ -51,8 +85,8 @@ class _Document:
 
     @classmethod
     def read(cls, segment: int, number: int, row: dict[str, object]) -> _Document:
-        title = [term for term, _, _ in analyse(str(row["title"] or ""))]
-        text = [term for term, _, _ in analyse(str(row["text"]))]
+        title = terms(str(row["title"] or ""))
+        text = terms(str(row["text"]))
         positions: dict[str, list[int]] = {}
         for position, term in enumerate([*title, None, *text]):
             if term is not None and len(term.encode()) <= LONGEST_TERM:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from crivello.errors import UsageError
+import pyarrow as pa
+
+from crivello import _native
+from crivello.errors import Error, UsageError
+from crivello.index import state
 from crivello.search.language import Query, parse
-from crivello.search.plain import PlainSegments, snippet
 from crivello.search.results import Hit, Results
 from crivello.store.reader import crawl_directory
 
@@ -18,11 +24,12 @@ if TYPE_CHECKING:
     from crivello._native import Leaf
 
 SNIPPET_WIDTH = 240
+_T = TypeVar("_T")
 
 
 class Searcher:
     """Searches a crawl. It may be kept and shared by threads: each search is of the index as it
-    is then.
+    is then, because a newer `index.json` is noticed and opened.
 
     >>> searcher = Searcher.open("docs.crivello")                              # doctest: +SKIP
     >>> for hit in searcher.search('"static function" OR sieve -java', k=3):   # doctest: +SKIP
@@ -34,7 +41,7 @@ class Searcher:
         self._root = root
         self._lock = threading.Lock()
         self._stamp: tuple[int, ...] = ()
-        self._segments: PlainSegments | None = None
+        self._segments: _native.Searcher | None = None
 
     @classmethod
     def open(cls, directory: str | Path) -> Self:
@@ -59,10 +66,15 @@ class Searcher:
         read = parse(query) if isinstance(query, str) else query
         segments = self._current()
 
-        page = segments.search(read.tree, offset + k, k1=k1, b=b).slice(offset)
-        pairs = zip(segments.documents(page), page["score"].to_pylist(), strict=True)
-        hits = [_hit(read, *pair) for pair in pairs]
-        total = segments.count(read.tree)
+        def find() -> tuple[int, list[Hit]]:
+            best = pa.record_batch(segments.search(read.tree, offset + k, k1=k1, b=b))
+            page = best.slice(offset)
+            rows = pa.record_batch(segments.documents(page)).to_pylist()
+            scores = page["score"].to_pylist()
+            hits = [_hit(read, *pair) for pair in zip(rows, scores, strict=True)]
+            return segments.count(read.tree), hits
+
+        total, hits = self._told(find)
         took = round((time.perf_counter() - started) * 1000, 3)
         return Results(query=read.text, total=total, took_ms=took, hits=hits)
 
@@ -70,20 +82,46 @@ class Searcher:
         """What a query scores, from left to right, and how many pages match each part."""
         read = parse(query) if isinstance(query, str) else query
         segments = self._current()
-        return [(leaf, segments.count(leaf)) for leaf in read.leaves]
+        return self._told(lambda: [(leaf, segments.count(leaf)) for leaf in read.leaves])
 
-    def _current(self) -> PlainSegments:
-        """The pages of the crawl, as its table holds them now."""
+    @property
+    def documents(self) -> int:
+        """How many pages can be found."""
+        return self._current().live_total
+
+    def _current(self) -> _native.Searcher:
+        """The segments of the index as it is now."""
         with self._lock:
-            stamp = _stamp(self._root / "agents/0/checkpoint.json")
+            stamp = _stamp(self._root / state.NAME)
             if self._segments is None or stamp != self._stamp:
-                self._segments = PlainSegments(self._root)
+                self._segments = self._opened()
                 self._stamp = stamp
             return self._segments
 
+    def _opened(self) -> _native.Searcher:
+        index = state.read(self._root)
+        while index is not None:
+            paths = [self._root / segment.path for segment in index.segments]
+            if all(path.exists() for path in paths):
+                with suppress(FileNotFoundError):
+                    return self._told(partial(_native.Searcher, paths))
+            newer = state.read(self._root)  # merged since: then there is a newer index
+            if newer == index:
+                gone = next((path for path in paths if not path.exists()), paths[0])
+                raise Error(f"{gone}: is gone; {state.rebuild(self._root)}")
+            index = newer
+        raise state.none_yet(self._root)
+
+    def _told(self, call: Callable[[], _T]) -> _T:
+        """What `call` gives; damage that it meets is told with what to do about it."""
+        try:
+            return call()
+        except ValueError as error:
+            raise Error(f"{error}; {state.rebuild(self._root)}") from None
+
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What tells one version of a file from the next; empty when there is none."""
+    """What tells one `index.json` from the next; empty when there is none."""
     try:
         stat = os.stat(path)  # noqa: PTH116 - asked at every search
     except FileNotFoundError:
@@ -92,12 +130,12 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _hit(query: Query, row: dict[str, Any], score: float) -> Hit:
-    passage, highlights = snippet(row["text"] or "", query.tree, width=SNIPPET_WIDTH)
+    snippet, highlights = _native.snippet(row["text"] or "", query.tree, width=SNIPPET_WIDTH)
     return Hit(
         url=row["url"],
         title=row["title"],
         score=score,
-        snippet=passage,
+        snippet=snippet,
         highlights=highlights,
         fetched_at=row["fetched_at"],
         lang=row["lang"],
