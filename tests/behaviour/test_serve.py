@@ -278,7 +278,8 @@ def test_an_index_that_comes_and_grows_is_searched_without_a_restart(tmp_path):
             page = served.get("/", q="sieve")
             assert page.status == 503
             assert "crivello index crawl" in words(page.text)
-            assert command("index", "crawl").returncode == 0
+            made = command("index", "crawl")
+            assert made.returncode == 0, made.stderr
             assert served.get("/api/search", q="sieve").json["total"] == 3
             web.answers |= {"/new": site(1)["/chapter/1"]}
             again = command("crawl", f"{web.root}/new", "-o", "crawl", "--index")

@@ -48,6 +48,7 @@ def crivello(
       crivello crawl https://example.org/ -o example --contact you@example.org
       crivello status example
       crivello search example 'title:welcome OR "about us"'
+      crivello serve example
       crivello sql example 'select url, title from pages limit 10'
 
     \b

@@ -70,6 +70,7 @@ def pages(library: Library, templates: Environment) -> APIRouter:
             facts = library.status()
         except NotYetError as error:
             return {"status": None, "problem": str(error), "every": LIVE_SECONDS}
+        works = facts["state"] in ("running", "indexing")
         return {
             "status": facts,
             "overview": library.overview(facts),
@@ -77,7 +78,8 @@ def pages(library: Library, templates: Environment) -> APIRouter:
             "directory": library.directory,
             "seeds": settings.crawl.seeds,
             "max_pages": settings.crawl.max_pages,
-            "every": LIVE_SECONDS if facts["state"] == "running" else CALM_SECONDS,
+            "works": works,
+            "every": LIVE_SECONDS if works else CALM_SECONDS,
         }
 
     @router.api_route("/api", methods=["GET", "HEAD"])
