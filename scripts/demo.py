@@ -65,7 +65,7 @@ def main() -> int:
 
 def run(console: Console, *arguments: str) -> int:
     """Show a command and run it; its exit code."""
-    console.print(Text(f"$ crivello {shlex.join(arguments)}", style="dim"))
+    console.print(Text(f"$ crivello {shlex.join(arguments)}", style="dim"), soft_wrap=True)
     return subprocess.run([str(COMMAND), *arguments], check=False).returncode
 
 

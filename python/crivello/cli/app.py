@@ -8,12 +8,15 @@ import typer
 
 from crivello.cli.crawl import crawl
 from crivello.cli.export import export
+from crivello.cli.get import get
+from crivello.cli.import_ import import_
 from crivello.cli.index import index
 from crivello.cli.search import search
 from crivello.cli.serve import serve
 from crivello.cli.simweb import simweb
 from crivello.cli.sql import sql
 from crivello.cli.status import status
+from crivello.cli.why import why
 
 app = typer.Typer(
     name="crivello",
@@ -57,5 +60,6 @@ def crivello(
     """
 
 
-for _command in (crawl, status, search, serve, index, sql, export, simweb):
+for _command in (crawl, status, search, serve, index, get, why, sql, export, simweb):
     app.command()(_command)
+app.command("import")(import_)
