@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use; with --docs it makes .venv-docs, for the site.
+# With --cargo it only prints the cargo to use, with --browser it only sees to a browser for the
+# tests; with --docs it makes .venv-docs, for the site.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,6 +40,12 @@ find_python() {
     done
     return 1
 }
+
+if [ "${1:-}" = --browser ]; then
+    command -v chromium >/dev/null || apt_install chromium ||
+        echo "crivello: chromium is missing: the tests in a browser are left out" >&2
+    exit
+fi
 
 if ! cargo=$(find_cargo); then
     apt_install cargo-web rustc-web && cargo=$(find_cargo) ||
