@@ -438,6 +438,110 @@ class Duplicates:
     def __len__(self) -> int:
         """Pages with text marked so far."""
 
+# --- index ---------------------------------------------------------------------------------
+
+Leaf: TypeAlias = (
+    tuple[Literal["term"], str]
+    | tuple[Literal["phrase"], Sequence[str]]
+    | tuple[Literal["title"], "Leaf"]
+)
+Query: TypeAlias = (
+    Leaf
+    | tuple[Literal["all", "any"], Sequence["Query"]]
+    | tuple[Literal["without"], "Query", "Query"]
+)
+"""A query as nested tuples or lists, of terms as `analyse` makes them.
+
+`all`: every child matches; `any`: one at least; `without`: the first matches and the second does
+not. A leaf in ("title", leaf) matches and counts inside the title only. At most 64 deep, with at
+most 1,024 leaves and 8,192 terms; one without a positive leaf is a ValueError.
+"""
+
+class IndexBuilder:
+    """Builds one segment in memory; `memory_bytes` says how much that is by now.
+
+    `positions` are needed by phrases, `store` by `Searcher.documents`.
+    """
+
+    def __init__(self, *, positions: bool = True, store: bool = True) -> None: ...
+    def add(self, documents: ArrowBatch) -> None:
+        """Add documents in row order: url, url_hash, visit, fetched_at (timestamp us), lang?,
+        title?, text; the last three may be null."""
+
+    def finish(self, files: Files, path: str) -> tuple[int, int]:
+        """Write the segment, whole or not at all: its length and CRC-32. The builder is empty
+        afterwards."""
+
+    @property
+    def memory_bytes(self) -> int: ...
+    def __len__(self) -> int:
+        """Documents added since the last segment."""
+
+def merge_segments(files: Files, paths: Sequence[str], path: str) -> tuple[int, int]:
+    """Make one segment of several, documents in the order of `paths`: its length and CRC-32.
+
+    Of documents with the same `url_hash` only that of the greatest `visit` is kept.
+    """
+
+class Searcher:
+    """Open segments, memory-mapped: any number of threads may search at once.
+
+    Of documents with the same `url_hash` only that of the greatest `visit` (the later one, if
+    equal) is live; the others match nothing, and count in the statistics until a merge.
+
+    A segment that is missing is an OSError; a foreign or damaged one is a ValueError, when it is
+    opened or when what is damaged is read.
+    """
+
+    def __init__(self, paths: Sequence[PathLike]) -> None: ...
+    def search(self, query: Query, k: int, *, k1: float = 1.2, b: float = 0.75) -> Batch:
+        """The k best live documents: segment (uint32), document (uint32), score (float64).
+
+        Ordered by score descending, then segment, then document. A document's score is the sum,
+        from 0.0 and from left to right, over the positive leaves that occur in it (also those of
+        branches that do not match), each in floating point exactly
+
+            idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * dl / avgdl))
+            idf = log(1.0 + (N - df + 0.5) / (df + 0.5))       of a phrase: the sum, from 0.0
+
+        N, avgdl = (sum of dl) / N, and df (documents that have the term anywhere, also for a
+        leaf inside `title`) are of all segments together, superseded documents included.
+        """
+
+    def count(self, query: Query) -> int:
+        """How many live documents match."""
+
+    def documents(self, hits: ArrowBatch) -> Batch:
+        """Columns `segment`, `document` in; url, url_hash, visit, fetched_at, lang, title and
+        text out, row by row. ValueError for segments built without store."""
+
+    def check(self) -> None:
+        """Read everything against its checksums; ValueError when something is damaged."""
+
+    @property
+    def documents_total(self) -> int: ...
+    @property
+    def live_total(self) -> int: ...
+    @property
+    def terms_total(self) -> int:
+        """Terms of all segments; one that is in several counts in each."""
+
+    @property
+    def bytes(self) -> int: ...
+
+def analyse(text: str) -> list[tuple[str, int, int]]:
+    """The terms of a text in order: term, first character, character behind it.
+
+    A term's position is its index here. One of more than 255 bytes is not indexed.
+    """
+
+def snippet(text: str, query: Query, *, width: int = 240) -> tuple[str, list[tuple[int, int]]]:
+    """The window of the text that says most about the query, and the characters in it to mark.
+
+    At most `width` characters, cut between words, white space collapsed. Without any leaf of the
+    query in the text it is the beginning.
+    """
+
 # --- warc ----------------------------------------------------------------------------------
 
 class WarcRecords:

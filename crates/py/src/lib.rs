@@ -7,6 +7,7 @@ mod budget;
 mod clock;
 mod files;
 mod frontier;
+mod index;
 mod ledger;
 mod near;
 mod page;
@@ -41,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     warc::register(module)?;
     warc_reader::register(module)?;
     workers::register(module)?;
+    index::register(module)?;
     simweb::register(module)?;
     Ok(())
 }
