@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(CACHE)/target
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 export SITES_CACHE ?= $(CACHE)/sites
 PYTHON := .venv/bin/python
-CARGO = $$(scripts/setup.sh --cargo)
+CARGO = scripts/claim.sh && $$(scripts/setup.sh --cargo)
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18

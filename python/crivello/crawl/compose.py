@@ -7,6 +7,7 @@ of the memory budget and the checkpoint it goes on from.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from crivello import __version__
 from crivello._native import Budget, Feed, Files, Ledger, PageWorkers, Scope, Visits, now_us
+from crivello.config import FILE, cold_changes
 from crivello.crawl import checkpoint, clocks, rows, seeds
 from crivello.crawl.agent import Agent, Parts
 from crivello.crawl.checkpoint import Checkpointer
@@ -24,6 +26,7 @@ from crivello.crawl.counters import Counters
 from crivello.crawl.duplicates import DuplicateMarker
 from crivello.crawl.importer import Captures, Imported, Importer, Watch, moved, outlinks
 from crivello.crawl.status import AGENT, Status, StatusWriter
+from crivello.errors import UsageError
 from crivello.frontier import DiskFrontier, MemoryFrontier
 from crivello.sieve import MemorySieve, MercatorSieve
 from crivello.store import Snapshot, Tables, Warcs
@@ -68,6 +71,7 @@ def run(
 
     files = Files(directory, fsync=settings.store.fsync, fault=fault)
     state = checkpoint.read(files, CHECKPOINT)
+    _refuse_cold_changes(directory, settings, state)
     parts = _parts(files, settings, state)
     agent = Agent(parts, settings, now=now_us)
     status = StatusWriter(files, parts)
@@ -92,12 +96,25 @@ def run(
     return Summary(ending=ending, status=final, pages_this_run=final.pages_stored - stored_before)
 
 
+def _refuse_cold_changes(
+    directory: Path, settings: Settings, state: Mapping[str, Any] | None
+) -> None:
+    """What is on disk was shaped by settings that somebody may have edited since."""
+    made_with = (state or {}).get("settings", {})
+    for key in cold_changes(made_with, settings.cold()):
+        raise UsageError(
+            f"{directory / FILE}: {key} cannot change once a crawl is made:"
+            f" put {json.dumps(made_with[key])} back"
+        )
+
+
 def import_(
     directory: Path, settings: Settings, warcs: list[Path], watch: Watch, *, fault: str | None
 ) -> Imported:
     """Open what is in `directory`, import archives, and leave everything sealed."""
     files = Files(directory, fsync=settings.store.fsync, fault=fault)
     state = checkpoint.read(files, CHECKPOINT)
+    _refuse_cold_changes(directory, settings, state)
     feed = Feed()
     parts = _parts(files, settings, state, feed)
     agent = Agent(parts, settings, now=now_us)
@@ -178,7 +195,7 @@ def _parts(
             "agent": NUMBER,
             "crawl_key": crawl_key,
             "counters": counters.checkpoint(),
-            "settings_hash": settings.digest(),
+            "settings": settings.cold(),
         },
         now=now_us,
     )

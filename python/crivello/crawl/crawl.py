@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -14,6 +15,7 @@ from crivello.crawl.seeds import normalised, stranger
 from crivello.crawl.status import AGENT, Status, read_status
 from crivello.errors import Error, UsageError
 from crivello.store import Capture, Rows, Snapshot, capture
+from crivello.units import human_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -106,6 +108,7 @@ class Crawl:
         if not every_seed and not self._seedless:
             raise UsageError("a new crawl needs at least one seed: give a URL, or --seeds FILE")
         _require_identity(settings)
+        _require_memory(settings)
         try:
             self.path.mkdir(exist_ok=True)
             settings.save(self.path / FILE)
@@ -123,7 +126,7 @@ class Crawl:
 
             settings, _ = settings.override(read_toml(Path(config)), where=str(config))
         settings, _ = settings.override(given)
-        cold = cold_changes(old, settings)
+        cold = cold_changes(old.cold(), settings.cold())
         if cold:
             raise UsageError(
                 f"{self.path}: {', '.join(cold)} cannot change once a crawl is made;"
@@ -155,6 +158,7 @@ class Crawl:
         settings, _ = self.settings.override(
             {key: value for key, value in limits.items() if value is not None}
         )
+        _require_memory(settings)
         if not settings.crawl.seeds and settings.crawl.scope != "any":
             raise UsageError(
                 f"{self.path}: has no seed, so nothing is in its scope; give one:"
@@ -298,6 +302,15 @@ def _require_identity(settings: Settings) -> None:
         raise UsageError(
             f"{seed} is not a local host: tell its webmaster who is crawling, with"
             " --agent-name NAME and --contact URL_OR_MAIL"
+        )
+
+
+def _require_memory(settings: Settings) -> None:
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if settings.memory.total > installed:
+        raise UsageError(
+            f"memory.total is {human_size(settings.memory.total)}, but this machine has"
+            f" {human_size(installed)}: give less with --memory"
         )
 
 

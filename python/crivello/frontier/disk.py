@@ -111,7 +111,7 @@ class DiskFrontier:
     def set_host(
         self, host: str, *, delay_us: int | None = None, hold_until: int | None = None
     ) -> None:
-        """Give a host a delay of its own, or say until when it is left alone."""
+        """Give a host a longer delay of its own, or say until when it is left alone."""
         self.kernel.set_host(host, delay_us=delay_us, hold_until=hold_until)
 
     def set_ip(self, ip: str, delay_us: int) -> None:
