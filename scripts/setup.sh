@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
 # With --cargo it only prints the cargo to use, with --browser it only sees to a browser for the
-# tests; with --docs it makes .venv-docs, for the site.
+# tests; with --docs it makes .venv-docs, for the site; with --bench it makes the environment of
+# the benchmarks, where the peers are, in the cache, and prints its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -76,6 +77,15 @@ environment() {
 
 if [ "${1:-}" = --docs ]; then
     environment .venv-docs docs/requirements.lock
+elif [ "${1:-}" = --bench ]; then
+    # Clones share it: a folder for each lock file, filled by one at a time.
+    cache=${BENCH_CACHE:-$HOME/.cache/crivello/bench}
+    folder=$cache/$(sha256sum bench/requirements.lock | cut -c 1-12)
+    mkdir -p "$cache"
+    exec 9>"$cache/.lock"
+    flock 9
+    environment "$folder" bench/requirements.lock >&2
+    echo "$folder/bin/python"
 else
     environment .venv requirements.lock
 fi
