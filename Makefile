@@ -23,10 +23,11 @@ build: setup ## the extension, development profile (what the tests run)
 release: setup ## the extension, optimised (what the demo and the benchmarks run)
 	@scripts/build.sh release
 
-demo: release ## crawl a simulated web and look at what was found
+demo: release ## crawl a simulated web, look at what was found, search it
 	@$(PYTHON) scripts/demo.py
 
 test: build ## Rust and Python tests
+	@scripts/setup.sh --browser
 	$(CARGO) test --workspace --exclude crivello-py --locked
 	$(PYTHON) -m pytest
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use; with --docs it makes .venv-docs, for the site; with
-# --bench it makes the environment of the benchmarks, where the peers are, in the cache, and prints
-# its Python.
+# With --cargo it only prints the cargo to use, with --browser it only sees to a browser for the
+# tests; with --docs it makes .venv-docs, for the site; with --bench it makes the environment of
+# the benchmarks, where the peers are, in the cache, and prints its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,6 +41,12 @@ find_python() {
     done
     return 1
 }
+
+if [ "${1:-}" = --browser ]; then
+    command -v chromium >/dev/null || apt_install chromium ||
+        echo "crivello: chromium is missing: the tests in a browser are left out" >&2
+    exit
+fi
 
 if ! cargo=$(find_cargo); then
     apt_install cargo-web rustc-web && cargo=$(find_cargo) ||
