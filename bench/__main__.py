@@ -1,7 +1,7 @@
 """Run benchmarks one after another, after `make release`:
 
     python -m bench [NAME...] [OPTION...]     all, or those named (with options of theirs)
-    python -m bench report [--docs]           the report of what lies in bench/out
+    python -m bench report [--docs] [--note TEXT]     the report of what lies in bench/out
 
 Each file of this folder answers one question and is a program of its own, run by the Python of an
 environment in the cache that holds the peers (`scripts/setup.sh --bench`). What it prints goes to
