@@ -38,7 +38,7 @@ const BATCH_PAGES: usize = 1024;
 /// … or at this many bytes of text and archive records.
 const BATCH_BYTES: usize = 16 << 20;
 /// After the first row a batch waits this long for company: fewer, larger batches.
-const LINGER: Duration = Duration::from_millis(4);
+const LINGER: Duration = Duration::from_millis(40);
 
 /// What the page workers do with a page.
 #[derive(Clone)]
@@ -204,8 +204,9 @@ impl PageWorkers {
         Ok(Self { outbox, ends: visits.ends(), robots: visits.robots(), waiter, threads })
     }
 
-    /// Waits up to `wait` for something to happen and takes all there is, within a batch.
-    pub fn take(&self, wait: Duration) -> Taken {
+    /// Waits up to `wait` for something to happen, and a moment longer for company unless
+    /// `enough_ends` leases have ended; takes all there is, within a batch.
+    pub fn take(&self, wait: Duration, enough_ends: usize) -> Taken {
         let (mut rows, mut ends, mut robots) = (Vec::new(), Vec::new(), Vec::new());
         let mut weight = 0;
         let mut deadline = Instant::now() + wait;
@@ -224,7 +225,9 @@ impl PageWorkers {
                 weight += row.weight();
                 rows.push(row);
             }
-            let full = rows.len() >= BATCH_PAGES || weight >= BATCH_BYTES;
+            let full = rows.len() >= BATCH_PAGES
+                || weight >= BATCH_BYTES
+                || ends.len() >= enough_ends.max(1);
             let now = Instant::now();
             let nothing = rows.is_empty() && ends.is_empty() && robots.is_empty();
             if !lingering && !nothing {

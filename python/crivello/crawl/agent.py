@@ -105,7 +105,9 @@ class Agent:
 
     def absorb(self, wait_ms: int) -> int:
         """Take one batch from the page workers and hand its parts on; the number of pages."""
-        taken = self.parts.workers.take(wait_ms)
+        # Large batches are cheap; but hosts that may be asked again must not wait for them.
+        enough = 1 + self.parts.frontier.active // 3
+        taken = self.parts.workers.take(wait_ms, enough_ends=enough)
         self._settle(pa.record_batch(taken.ends))
         self._obey(pa.record_batch(taken.robots))
         pages = pa.record_batch(taken.pages)
@@ -197,6 +199,8 @@ class Agent:
 
     def _widen_scope(self, pages: pa.RecordBatch) -> None:
         """A seed that moved takes the scope with it."""
+        if pages["redirect_to"].null_count == pages.num_rows:
+            return
         moved = pc.and_(pc.equal(pages["depth"], 0), pc.is_valid(pages["redirect_to"]))
         for target in pages["redirect_to"].filter(moved).to_pylist():
             self.parts.scope.add(target)

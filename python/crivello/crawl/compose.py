@@ -104,7 +104,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         seal_bytes=min(settings.store.seal_bytes, limits["spools"]),
         seal_seconds=settings.store.seal_seconds,
     )
-    warcs = Warcs(files, NUMBER, known.get("warc")) if "warc" in settings.store.keep else None
+    warcs = _warcs(files, settings, known.get("warc")) if "warc" in settings.store.keep else None
     sieve = _sieve(files, settings, limits["sieve"], known.get("sieve"))
     frontier = _frontier(files, settings, limits["frontier"], known.get("frontier"))
     frontier.restore_clocks(clocks.after_restart(files, LEDGER, now_us()))
@@ -114,13 +114,14 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
     workers = PageWorkers(
         visits,
         scope,
-        threads=settings.page.threads or max(1, (os.cpu_count() or 2) - 1),
+        threads=settings.page.threads or os.cpu_count() or 1,
         token=settings.fetch.agent_name,
         follow=list(settings.page.follow),
         max_depth=65535 if settings.crawl.max_depth is None else settings.crawl.max_depth,
         keep_links="links" in settings.store.keep,
         keep_text="text" in settings.store.keep,
-        warc_level=settings.store.warc_gzip_level if warcs is not None else None,
+        warc_compression=warcs.compression if warcs is not None else None,
+        warc_level=_warc_level(settings),
         crawl_key=crawl_key,
         recent_bytes=limits["recent links"],
     )
@@ -159,6 +160,15 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         budget=budget,
         accounts=accounts,
     )
+
+
+def _warcs(files: Files, settings: Settings, state: dict[str, Any] | None) -> Warcs:
+    return Warcs(files, NUMBER, state, compression=settings.store.warc_compression)
+
+
+def _warc_level(settings: Settings) -> int:
+    store = settings.store
+    return store.warc_zstd_level if store.warc_compression == "zstd" else store.warc_gzip_level
 
 
 def _sieve(files: Files, settings: Settings, memory: int, state: dict[str, Any] | None) -> Sieve:
