@@ -565,6 +565,7 @@ class PageWorkers:
         token: str = "crivello",
         max_depth: int = 65535,
         keep_links: bool = True,
+        keep_pages: bool = True,
         keep_text: bool = True,
         warc_compression: Literal["gzip", "zstd"] | None = "gzip",
         warc_level: int | None = None,

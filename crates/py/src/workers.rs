@@ -68,7 +68,7 @@ impl PyPageWorkers {
 impl PyPageWorkers {
     #[new]
     #[pyo3(signature = (visits, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
-        keep_links=true, keep_text=true, warc_compression=Some("gzip"), warc_level=None, crawl_key=0, max_decoded=64 << 20,
+        keep_links=true, keep_pages=true, keep_text=true, warc_compression=Some("gzip"), warc_level=None, crawl_key=0, max_decoded=64 << 20,
         recent_bytes=16 << 20))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python class
     fn new(
@@ -79,6 +79,7 @@ impl PyPageWorkers {
         token: &str,
         max_depth: u16,
         keep_links: bool,
+        keep_pages: bool,
         keep_text: bool,
         warc_compression: Option<&str>,
         warc_level: Option<i8>,
@@ -101,6 +102,7 @@ impl PyPageWorkers {
             scope: scope.0.clone(),
             max_depth,
             keep_links,
+            keep_pages,
             keep_text,
             archive: warc_compression
                 .map(|name| warc::compression(name, warc_level))

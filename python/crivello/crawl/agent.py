@@ -46,7 +46,7 @@ class Parts:
     scope: Scope
     tables: Tables
     warcs: Warcs | None
-    duplicates: DuplicateMarker
+    duplicates: DuplicateMarker | None
     checkpointer: Checkpointer
     counters: Counters
     budget: Budget
@@ -181,15 +181,15 @@ class Agent:
             not_before = self._now() + int(silence * MICROSECONDS)
             parts.frontier.retry(pages["visit"].filter(again), not_before)
         parts.frontier.stored(pages["visit"].filter(pc.invert(retry)))
-        clusters = parts.duplicates.mark(pages)
-        if clusters.num_rows:
+        if parts.duplicates is not None:
+            clusters = parts.duplicates.mark(pages)
             parts.tables.append("clusters", clusters)
+            parts.counters.count_duplicates(clusters)
         if parts.warcs is not None:
             pages = parts.warcs.append(pages)
         self._keep(pages)
         if links.num_rows:
             parts.tables.append("links", links)
-        parts.counters.count_duplicates(clusters)
 
     def _keep(self, pages: pa.RecordBatch) -> None:
         """Count rows of the table `pages`, and store them unless only `urls` is wanted."""

@@ -119,6 +119,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         follow=list(settings.page.follow),
         max_depth=65535 if settings.crawl.max_depth is None else settings.crawl.max_depth,
         keep_links="links" in settings.store.keep,
+        keep_pages="pages" in settings.store.keep,
         keep_text="text" in settings.store.keep,
         warc_compression=warcs.compression if warcs is not None else None,
         warc_level=_warc_level(settings),
@@ -154,7 +155,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
         scope=scope,
         tables=tables,
         warcs=warcs,
-        duplicates=DuplicateMarker(limits["duplicates"], k=settings.near.k),
+        duplicates=_duplicates(settings, limits["duplicates"]),
         checkpointer=checkpointer,
         counters=counters,
         budget=budget,
@@ -169,6 +170,13 @@ def _warcs(files: Files, settings: Settings, state: dict[str, Any] | None) -> Wa
 def _warc_level(settings: Settings) -> int:
     store = settings.store
     return store.warc_zstd_level if store.warc_compression == "zstd" else store.warc_gzip_level
+
+
+def _duplicates(settings: Settings, memory: int) -> DuplicateMarker | None:
+    """Pages are compared by what their rows say: without rows there are no duplicates."""
+    if "pages" not in settings.store.keep:
+        return None
+    return DuplicateMarker(memory, k=settings.near.k)
 
 
 def _sieve(files: Files, settings: Settings, memory: int, state: dict[str, Any] | None) -> Sieve:
@@ -237,7 +245,8 @@ def _remember(files: Files, parts: Parts, state: dict[str, Any] | None) -> None:
                 parts.visits.seed_robots(
                     row["origin"], row["status"], row["body"], int(row["expires"].timestamp() * 1e6)
                 )
-        parts.duplicates.remember(snapshot)
+        if parts.duplicates is not None:
+            parts.duplicates.remember(snapshot)
 
 
 def _abandon(parts: Parts) -> None:

@@ -97,7 +97,8 @@ class StatusWriter:
         parts = self._parts
         parts.accounts["sieve"].set(parts.sieve.memory_bytes)
         parts.accounts["frontier"].set(parts.frontier.memory_bytes)
-        parts.accounts["duplicates"].set(parts.duplicates.memory_bytes)
+        if parts.duplicates is not None:
+            parts.accounts["duplicates"].set(parts.duplicates.memory_bytes)
         return parts.budget.report()
 
     def maybe(self) -> None:

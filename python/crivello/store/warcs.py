@@ -3,8 +3,8 @@
 Files are `agents/<id>/warc/crivello-<id>-<n>.warc.gz` or `.warc.zst`, each a `warcinfo` record
 and then records as the page workers compressed them. The one that grows has beside it
 `…-<n>.cdxj.part`, its index lines as they come; when it reaches its limit, or a run ends, the
-lines are sorted into `…-<n>.cdxj`. A checkpoint names the growing pair with lengths and crcs; recovery cuts both back
-to it and removes everything of a later number.
+lines are sorted into `…-<n>.cdxj`. A checkpoint names the growing pair with lengths and crcs;
+recovery cuts both back to it and removes everything of a later number.
 """
 
 from __future__ import annotations

@@ -41,6 +41,20 @@ pub struct PageInput<'a> {
     pub body: &'a [u8],
 }
 
+/// What a page is read for, beside its links and metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The visible text with its digest and simhash; else they are empty.
+    pub text: bool,
+    /// The anchors of links; else they are empty, but for those that attributes state.
+    pub anchors: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Self = Self { text: true, anchors: true };
+}
+
 /// What a body says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
@@ -86,12 +100,17 @@ pub struct Facts {
 
 /// Reads HTML that is decoded already: links, text and metadata, without digests.
 pub fn extract(html: &str, agent_token: &str) -> Facts {
-    html::scan(html, agent_token)
+    html::scan(html, agent_token, Wanted::ALL)
 }
 
 /// Reads a page; `agent_token` is the product token for which `meta` elements may hold
 /// directives.
 pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
+    read(input, agent_token, Wanted::ALL)
+}
+
+/// Reads of a page what is wanted.
+pub fn read(input: &PageInput<'_>, agent_token: &str, wanted: Wanted) -> Page {
     let (mime, form) = mime::classify(input.content_type, input.body);
     let (facts, charset) = if form == Form::Binary {
         (Facts::default(), "")
@@ -99,12 +118,15 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
         let declared = input.content_type.and_then(mime::charset_of);
         let (text, encoding) = charset::decode(input.body, declared, form == Form::Html);
         let facts = match form {
-            Form::Html => html::scan(&text, agent_token),
+            Form::Html => html::scan(&text, agent_token, wanted),
             Form::Xml => xml::scan(&text),
             Form::Plain | Form::Binary => Facts { text: plain(&text), ..Facts::default() },
         };
         (facts, encoding.name())
     };
+    let text = if wanted.text { facts.text } else { String::new() };
+    let (text_digest, simhash) =
+        if wanted.text { (text_digest(&text), simhash(&text)) } else { Default::default() };
     Page {
         mime,
         charset,
@@ -114,9 +136,9 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
         base: facts.base,
         lang: facts.lang,
         robots_flags: facts.robots_flags,
-        text_digest: text_digest(&facts.text),
-        simhash: simhash(&facts.text),
-        text: facts.text,
+        text_digest,
+        simhash,
+        text,
         links: facts.links,
     }
 }
