@@ -6,8 +6,9 @@ SHELL := /bin/bash
 CACHE ?= $(HOME)/.cache/crivello
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 export PIP_CACHE_DIR ?= $(CACHE)/pip
+export SITES_CACHE ?= $(CACHE)/sites
 PYTHON := .venv/bin/python
-CARGO = $$(scripts/setup.sh --cargo)
+CARGO = scripts/claim.sh && $$(scripts/setup.sh --cargo)
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -38,10 +39,12 @@ lint: build ## formatting, lints, types
 bench: release ## benchmarks; figures go to bench/out
 	$(PYTHON) -m bench
 
-docs: build ## check that the documentation's commands and links are true
+docs: build ## check the documentation and build its site
+	@scripts/setup.sh --docs
 	$(PYTHON) scripts/check_docs.py
+	.venv-docs/bin/python scripts/build_docs.py
 
 clean: ## forget the virtual environment and the build (caches in ~/.cache/crivello stay)
-	rm -rf .venv demo.crivello bench/out
+	rm -rf .venv .venv-docs site demo.crivello bench/out
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/crivello/_native*.so

@@ -13,6 +13,7 @@ flags=()
 mkdir -p "$CARGO_TARGET_DIR"
 exec 9>"$CARGO_TARGET_DIR/.crivello.lock"
 flock 9
+scripts/claim.sh
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def main() -> int:
         command += ["--delay", "0"]
         for rule in web.resolve:
             command += ["--resolve", rule]
-        console.print(f"[dim]$ {' '.join(command)}[/dim]")
+        console.print(f"[dim]$ {shlex.join(command)}[/dim]", soft_wrap=True)
         crawled = subprocess.run(
             [str(Path(sys.executable).with_name("crivello")), *command[1:]], check=False
         )

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use.
+# With --cargo it only prints the cargo to use; with --docs it makes .venv-docs, for the site.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,14 +53,22 @@ if ! python=$(find_python); then
         die "Python 3.11 or newer is missing: install python3 and python3-venv"
 fi
 
-stamp=.venv/.requirements
-if [ ! -x .venv/bin/python ] || ! cmp -s requirements.lock "$stamp"; then
-    echo "crivello: making the virtual environment .venv" >&2
-    "$python" -m venv --clear .venv 2>/dev/null ||
-        { apt_install python3-venv && "$python" -m venv --clear .venv; } ||
+# environment DIR LOCK: a virtual environment with exactly what the lock file names.
+environment() {
+    local where=$1 lock=$2
+    [ -x "$where/bin/python" ] && cmp -s "$lock" "$where/.requirements" && return
+    echo "crivello: making the virtual environment $where" >&2
+    "$python" -m venv --clear "$where" 2>/dev/null ||
+        { apt_install python3-venv && "$python" -m venv --clear "$where"; } ||
         die "$python cannot make a virtual environment: install python3-venv"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-        --require-hashes -r requirements.lock ||
+    "$where/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+        --require-hashes -r "$lock" ||
         die "the locked dependencies could not be installed (see above)"
-    cp requirements.lock "$stamp"
+    cp "$lock" "$where/.requirements"
+}
+
+if [ "${1:-}" = --docs ]; then
+    environment .venv-docs docs/requirements.lock
+else
+    environment .venv requirements.lock
 fi

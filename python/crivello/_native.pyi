@@ -171,6 +171,9 @@ class Robots:
     @staticmethod
     def for_status(status: int | None, body: bytes | None = None) -> Robots: ...
     def allowed(self, agent: str, url: str) -> bool: ...
+    def deciding(self, agent: str, url: str) -> tuple[int, bool] | None:
+        """The line of the rule that decides, and whether it allows; None when none matches."""
+
     def allowed_paths(self, agent: str, paths: Sequence[str]) -> list[bool]: ...
     def crawl_delay(self, agent: str) -> float | None: ...
     def request_rate(self, agent: str) -> tuple[int, int, tuple[int, int] | None] | None: ...
@@ -268,6 +271,9 @@ class Frontier:
     ) -> None: ...
     def set_ip(self, ip: str, delay_us: int) -> None: ...
     def retire(self, host: str, limit: int) -> Batch: ...
+    def reserve(self, count: int) -> int:
+        """Numbers for visits made elsewhere; returns the first."""
+
     def restore_clocks(self, rows: ArrowBatch) -> None: ...
     def failures(self, host: str) -> int: ...
     def next_ready(self) -> int | None: ...
@@ -438,6 +444,110 @@ class Duplicates:
     def __len__(self) -> int:
         """Pages with text marked so far."""
 
+# --- index ---------------------------------------------------------------------------------
+
+Leaf: TypeAlias = (
+    tuple[Literal["term"], str]
+    | tuple[Literal["phrase"], Sequence[str]]
+    | tuple[Literal["title"], "Leaf"]
+)
+Query: TypeAlias = (
+    Leaf
+    | tuple[Literal["all", "any"], Sequence["Query"]]
+    | tuple[Literal["without"], "Query", "Query"]
+)
+"""A query as nested tuples or lists, of terms as `analyse` makes them.
+
+`all`: every child matches; `any`: one at least; `without`: the first matches and the second does
+not. A leaf in ("title", leaf) matches and counts inside the title only. At most 64 deep, with at
+most 1,024 leaves and 8,192 terms; one without a positive leaf is a ValueError.
+"""
+
+class IndexBuilder:
+    """Builds one segment in memory; `memory_bytes` says how much that is by now.
+
+    `positions` are needed by phrases, `store` by `Searcher.documents`.
+    """
+
+    def __init__(self, *, positions: bool = True, store: bool = True) -> None: ...
+    def add(self, documents: ArrowBatch) -> None:
+        """Add documents in row order: url, url_hash, visit, fetched_at (timestamp us), lang?,
+        title?, text; the last three may be null."""
+
+    def finish(self, files: Files, path: str) -> tuple[int, int]:
+        """Write the segment, whole or not at all: its length and CRC-32. The builder is empty
+        afterwards."""
+
+    @property
+    def memory_bytes(self) -> int: ...
+    def __len__(self) -> int:
+        """Documents added since the last segment."""
+
+def merge_segments(files: Files, paths: Sequence[str], path: str) -> tuple[int, int]:
+    """Make one segment of several, documents in the order of `paths`: its length and CRC-32.
+
+    Of documents with the same `url_hash` only that of the greatest `visit` is kept.
+    """
+
+class Searcher:
+    """Open segments, memory-mapped: any number of threads may search at once.
+
+    Of documents with the same `url_hash` only that of the greatest `visit` (the later one, if
+    equal) is live; the others match nothing, and count in the statistics until a merge.
+
+    A segment that is missing is an OSError; a foreign or damaged one is a ValueError, when it is
+    opened or when what is damaged is read.
+    """
+
+    def __init__(self, paths: Sequence[PathLike]) -> None: ...
+    def search(self, query: Query, k: int, *, k1: float = 1.2, b: float = 0.75) -> Batch:
+        """The k best live documents: segment (uint32), document (uint32), score (float64).
+
+        Ordered by score descending, then segment, then document. A document's score is the sum,
+        from 0.0 and from left to right, over the positive leaves that occur in it (also those of
+        branches that do not match), each in floating point exactly
+
+            idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * dl / avgdl))
+            idf = log(1.0 + (N - df + 0.5) / (df + 0.5))       of a phrase: the sum, from 0.0
+
+        N, avgdl = (sum of dl) / N, and df (documents that have the term anywhere, also for a
+        leaf inside `title`) are of all segments together, superseded documents included.
+        """
+
+    def count(self, query: Query) -> int:
+        """How many live documents match."""
+
+    def documents(self, hits: ArrowBatch) -> Batch:
+        """Columns `segment`, `document` in; url, url_hash, visit, fetched_at, lang, title and
+        text out, row by row. ValueError for segments built without store."""
+
+    def check(self) -> None:
+        """Read everything against its checksums; ValueError when something is damaged."""
+
+    @property
+    def documents_total(self) -> int: ...
+    @property
+    def live_total(self) -> int: ...
+    @property
+    def terms_total(self) -> int:
+        """Terms of all segments; one that is in several counts in each."""
+
+    @property
+    def bytes(self) -> int: ...
+
+def analyse(text: str) -> list[tuple[str, int, int]]:
+    """The terms of a text in order: term, first character, character behind it.
+
+    A term's position is its index here. One of more than 255 bytes is not indexed.
+    """
+
+def snippet(text: str, query: Query, *, width: int = 240) -> tuple[str, list[tuple[int, int]]]:
+    """The window of the text that says most about the query, and the characters in it to mark.
+
+    At most `width` characters, cut between words, white space collapsed. Without any leaf of the
+    query in the text it is the beginning.
+    """
+
 # --- warc ----------------------------------------------------------------------------------
 
 class WarcRecords:
@@ -499,6 +609,33 @@ class WarcRecords:
     def warcinfo(self, fields: dict[str, str], *, filename: str, date_us: int) -> bytes:
         """The record that opens a file."""
 
+class WarcReader:
+    """Reads the records of a WARC file (a path, or its bytes) that anybody has written.
+
+    gzip members, zstd frames or no compression; what is wrong is told by `problems` and passed
+    over. At most `max_block` bytes of a block are given.
+    """
+
+    def __new__(cls, source: PathLike | bytes, *, max_block: int = ...) -> WarcReader: ...
+    def next_batch(self, max_records: int = 256, max_bytes: int = ...) -> Batch | None:
+        """Records, one a row; None at the end of the file.
+
+        Columns offset, kind, url, date (microseconds), ip, content_type, truncated, status, head,
+        body. `status` is null where the block is no HTTP response; else `head` is its head in
+        strict form and `body` its body without transfer-coding. Without it `body` is the block.
+        """
+
+    def problems(self) -> list[tuple[int, str]]:
+        """What was found wrong since the last call: offset, and in words."""
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file read so far."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+
 def cdxj_line(
     url: str,
     date_us: int,
@@ -552,12 +689,25 @@ class Taken:
     def ends(self) -> Batch:
         """Leases ended."""
 
+class Feed:
+    """Pages that somebody else fetched, for page workers in the place of visits."""
+
+    def put(self, pages: ArrowBatch) -> int:
+        """Hand over pages; how many.
+
+        Columns visit, url (normalised), date (microseconds), ip, head (of HTTP, in strict form),
+        body, truncated. They come back from `PageWorkers.take`, in any order.
+        """
+
+    def close(self) -> None:
+        """Nothing more comes: the workers end."""
+
 class PageWorkers:
     """Threads that turn fetched bytes into batches of pages, links and offers."""
 
     def __init__(
         self,
-        visits: Visits,
+        source: Visits | Feed,
         scope: Scope,
         *,
         follow: Sequence[str],
@@ -573,10 +723,11 @@ class PageWorkers:
         max_decoded: int = ...,
         recent_bytes: int = ...,
     ) -> None: ...
-    def take(self, wait_ms: int, *, enough_ends: int = 1) -> Taken:
+    def take(self, wait_ms: int, *, enough_ends: int = 1, enough_pages: int = ...) -> Taken:
         """Wait up to `wait_ms` for something to happen and take all there is.
 
-        What comes in the next moments is taken too, unless `enough_ends` leases have ended.
+        What comes in the next moments is taken too, unless `enough_ends` leases have ended or
+        there are `enough_pages`.
         """
 
     def join(self) -> None:

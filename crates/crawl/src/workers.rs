@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use async_channel::{Receiver, Sender};
+use async_channel::Receiver;
 
 use crate::coding;
 use crate::fetch::{End, Fetched, Outcome, Response, RobotsFetched, Visits};
@@ -31,12 +31,21 @@ use crate::scope::{Bounds, Scope};
 use crate::url::{self, Joiner, Url, UrlRef};
 use crate::warc::{Compression, Exchange, LevelError, RecordWriter};
 
+mod feed;
+mod outbox;
 mod rows;
+
+pub use feed::{Feed, FeedError};
+use outbox::{Outbox, Rows, outbox};
 
 /// A batch ends at this many pages …
 const BATCH_PAGES: usize = 1024;
 /// … or at this many bytes of text and archive records.
 const BATCH_BYTES: usize = 16 << 20;
+/// What the links of a page may take, joined: a long base would make gigabytes of a few
+/// megabytes of hrefs. Those after them are left out, like those after the
+/// [`MAX_LINKS`](page::links::MAX_LINKS)th.
+const LINK_BYTES: usize = 8 << 20;
 /// After the first row a batch waits this long for company: fewer, larger batches.
 const LINGER: Duration = Duration::from_millis(40);
 
@@ -101,6 +110,19 @@ impl Taken {
     }
 }
 
+/// Where page workers take from: what visits fetched, or a [`Feed`] of what others did.
+pub struct Source {
+    fetched: Receiver<Fetched>,
+    ends: Receiver<End>,
+    robots: Receiver<RobotsFetched>,
+}
+
+impl From<&Visits> for Source {
+    fn from(visits: &Visits) -> Self {
+        Self { fetched: visits.fetched(), ends: visits.ends(), robots: visits.robots() }
+    }
+}
+
 /// URLs one behind another in one text, with their hashes: a page has dozens.
 #[derive(Default)]
 struct Urls {
@@ -116,6 +138,10 @@ impl Urls {
         self.hashes.push(hash);
     }
 
+    fn weight(&self) -> usize {
+        self.text.len() + size_of::<(usize, u64)>() * self.ends.len()
+    }
+
     fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         let texts = begins.zip(&self.ends).map(|(begin, &end)| &self.text[begin..end]);
@@ -128,6 +154,12 @@ struct Label {
     anchor: String,
     rel: String,
     kind: &'static str,
+}
+
+impl Label {
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.anchor.len() + self.rel.len()
+    }
 }
 
 #[derive(Default)]
@@ -177,9 +209,9 @@ impl PageRow {
     fn weight(&self) -> usize {
         self.text.as_ref().map_or(0, String::len)
             + self.warc_record.as_ref().map_or(0, Vec::len)
-            + self.links.text.len()
-            + self.offers.text.len()
-            + 64 * (self.links.ends.len() + self.offers.ends.len())
+            + self.links.weight()
+            + self.labels.iter().map(Label::weight).sum::<usize>()
+            + self.offers.weight()
     }
 }
 
@@ -205,7 +237,7 @@ impl RecentCache {
 
 /// Threads that turn fetched bytes into rows.
 pub struct PageWorkers {
-    outbox: Receiver<PageRow>,
+    outbox: Rows,
     ends: Receiver<End>,
     robots: Receiver<RobotsFetched>,
     waiter: tokio::runtime::Runtime,
@@ -213,28 +245,29 @@ pub struct PageWorkers {
 }
 
 impl PageWorkers {
-    /// Starts the threads on what `visits` fetch.
+    /// Starts the threads on what comes from `source`.
     ///
     /// # Errors
     /// When the system refuses a thread, or the compression level is out of range.
-    pub fn new(visits: &Visits, config: &WorkersConfig) -> Result<Self, WorkersError> {
-        let (sender, outbox) = async_channel::bounded(BATCH_PAGES / 2);
+    pub fn new(source: Source, config: &WorkersConfig) -> Result<Self, WorkersError> {
+        let (sender, outbox) = outbox(BATCH_PAGES / 2);
         let recent = Arc::new(RecentCache::new(config.recent_bytes));
         let threads = (0..config.threads.max(1))
             .map(|number| {
                 let worker = Worker::new(config.clone(), Arc::clone(&recent))?;
-                let (fetched, sender) = (visits.fetched(), sender.clone());
+                let (fetched, sender) = (source.fetched.clone(), sender.clone());
                 let thread = std::thread::Builder::new().name(format!("page-{number}"));
                 Ok(thread.spawn(move || worker.run(&fetched, &sender))?)
             })
             .collect::<Result<_, WorkersError>>()?;
         let waiter = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        Ok(Self { outbox, ends: visits.ends(), robots: visits.robots(), waiter, threads })
+        Ok(Self { outbox, ends: source.ends, robots: source.robots, waiter, threads })
     }
 
     /// Waits up to `wait` for something to happen, and a moment longer for company unless
-    /// `enough_ends` leases have ended; takes all there is, within a batch.
-    pub fn take(&self, wait: Duration, enough_ends: usize) -> Taken {
+    /// `enough_ends` leases have ended or there are `enough_pages`; takes all there is, within
+    /// a batch.
+    pub fn take(&self, wait: Duration, enough_ends: usize, enough_pages: usize) -> Taken {
         let (mut rows, mut ends, mut robots) = (Vec::new(), Vec::new(), Vec::new());
         let mut weight = 0;
         let mut deadline = Instant::now() + wait;
@@ -248,12 +281,12 @@ impl PageWorkers {
             }
             while rows.len() < BATCH_PAGES
                 && weight < BATCH_BYTES
-                && let Ok(row) = self.outbox.try_recv()
+                && let Some(row) = self.outbox.try_take()
             {
                 weight += row.weight();
                 rows.push(row);
             }
-            let full = rows.len() >= BATCH_PAGES
+            let full = rows.len() >= BATCH_PAGES.min(enough_pages)
                 || weight >= BATCH_BYTES
                 || ends.len() >= enough_ends.max(1);
             let now = Instant::now();
@@ -285,7 +318,7 @@ impl PageWorkers {
     ) -> bool {
         self.waiter.block_on(async {
             tokio::select! {
-                Ok(row) = self.outbox.recv() => rows.push(row),
+                Some(row) = self.outbox.take() => rows.push(row),
                 Ok(end) = self.ends.recv() => ends.push(end),
                 Ok(read) = self.robots.recv() => robots.push(read),
                 () = tokio::time::sleep_until(deadline.into()) => return false,
@@ -318,10 +351,10 @@ impl Worker {
         Ok(Self { config, recent, records })
     }
 
-    fn run(mut self, fetched: &Receiver<Fetched>, outbox: &Sender<PageRow>) {
+    fn run(mut self, fetched: &Receiver<Fetched>, outbox: &Outbox) {
         while let Ok(item) = fetched.recv_blocking() {
             let row = self.row(item);
-            if outbox.send_blocking(row).is_err() {
+            if !outbox.put(row) {
                 return;
             }
         }
@@ -460,11 +493,14 @@ impl Worker {
     ) {
         let joiner = Joiner::new(base);
         let mut text = String::new();
+        let mut room = LINK_BYTES;
         let deep = row.depth >= self.config.max_depth;
         row.offer_depth = row.depth.saturating_add(1);
         for link in links {
             text.clear();
             let Ok(parts) = joiner.join_into(&link.href, &mut text) else { continue };
+            let Some(left) = room.checked_sub(text.len()) else { break };
+            room = left;
             let hash = url::hash(&text);
             let follow = !deep
                 && !flags.contains(RobotsFlags::NOFOLLOW)

@@ -7,6 +7,7 @@ mod budget;
 mod clock;
 mod files;
 mod frontier;
+mod index;
 mod ledger;
 mod near;
 mod page;
@@ -17,6 +18,7 @@ mod simweb;
 mod url;
 mod visits;
 mod warc;
+mod warc_reader;
 mod workers;
 
 use pyo3::prelude::*;
@@ -38,7 +40,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     page::register(module)?;
     near::register(module)?;
     warc::register(module)?;
+    warc_reader::register(module)?;
     workers::register(module)?;
+    index::register(module)?;
     simweb::register(module)?;
     Ok(())
 }

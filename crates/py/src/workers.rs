@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crivello_crawl::page::LinkKind;
-use crivello_crawl::workers::{PageWorkers, Taken, WorkersConfig};
+use crivello_crawl::workers::{Feed, PageWorkers, Source, Taken, WorkersConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrow::PyBatch;
+use crate::arrow::{PyBatch, import};
 use crate::scope::PyScope;
 use crate::visits::PyVisits;
 use crate::warc;
@@ -54,6 +54,35 @@ impl PyTaken {
     }
 }
 
+/// Pages that somebody else fetched, for page workers in the place of visits.
+#[pyclass(frozen, module = "crivello._native", name = "Feed")]
+struct PyFeed(Feed);
+
+#[pymethods]
+impl PyFeed {
+    #[new]
+    fn new() -> Self {
+        Self(Feed::default())
+    }
+
+    /// Hands over pages; how many.
+    fn put(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let pages = import(pages)?;
+        py.detach(|| self.0.put(&pages)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Nothing more comes: the workers end.
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[derive(FromPyObject)]
+enum Given<'py> {
+    Visits(PyRef<'py, PyVisits>),
+    Feed(PyRef<'py, PyFeed>),
+}
+
 /// Threads that turn fetched bytes into batches of pages, links and offers.
 #[pyclass(frozen, module = "crivello._native", name = "PageWorkers")]
 struct PyPageWorkers(Mutex<PageWorkers>);
@@ -67,12 +96,12 @@ impl PyPageWorkers {
 #[pymethods]
 impl PyPageWorkers {
     #[new]
-    #[pyo3(signature = (visits, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
-        keep_links=true, keep_pages=true, keep_text=true, warc_compression=Some("gzip"), warc_level=None, crawl_key=0, max_decoded=64 << 20,
-        recent_bytes=16 << 20))]
+    #[pyo3(signature = (source, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
+        keep_links=true, keep_pages=true, keep_text=true, warc_compression=Some("gzip"),
+        warc_level=None, crawl_key=0, max_decoded=64 << 20, recent_bytes=16 << 20))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python class
     fn new(
-        visits: &PyVisits,
+        source: Given<'_>,
         scope: &PyScope,
         follow: Vec<String>,
         threads: usize,
@@ -111,19 +140,29 @@ impl PyPageWorkers {
             max_decoded,
             recent_bytes,
         };
-        PageWorkers::new(&visits.inner(), &config)
+        let source = match source {
+            Given::Visits(visits) => Source::from(&*visits.inner()),
+            Given::Feed(feed) => Source::from(&feed.0),
+        };
+        PageWorkers::new(source, &config)
             .map(|workers| Self(Mutex::new(workers)))
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Waits up to `wait_ms` for something to happen and takes all there is, with what comes in
-    /// the next moments unless `enough_ends` leases have ended.
-    #[pyo3(signature = (wait_ms, *, enough_ends=1))]
-    fn take(&self, py: Python<'_>, wait_ms: u64, enough_ends: usize) -> PyResult<PyTaken> {
+    /// the next moments unless `enough_ends` leases have ended or there are `enough_pages`.
+    #[pyo3(signature = (wait_ms, *, enough_ends=1, enough_pages=usize::MAX))]
+    fn take(
+        &self,
+        py: Python<'_>,
+        wait_ms: u64,
+        enough_ends: usize,
+        enough_pages: usize,
+    ) -> PyResult<PyTaken> {
         let mut left = Duration::from_millis(wait_ms);
         loop {
             let slice = left.min(SIGNALS);
-            let taken = py.detach(|| self.locked().take(slice, enough_ends));
+            let taken = py.detach(|| self.locked().take(slice, enough_ends, enough_pages));
             py.check_signals()?;
             left -= slice;
             if left.is_zero() || !taken.is_empty() {
@@ -140,5 +179,6 @@ impl PyPageWorkers {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyTaken>()?;
+    module.add_class::<PyFeed>()?;
     module.add_class::<PyPageWorkers>()
 }

@@ -8,9 +8,12 @@ import typer
 
 from crivello.cli.crawl import crawl
 from crivello.cli.export import export
+from crivello.cli.get import get
+from crivello.cli.import_ import import_
 from crivello.cli.simweb import simweb
 from crivello.cli.sql import sql
 from crivello.cli.status import status
+from crivello.cli.why import why
 
 app = typer.Typer(
     name="crivello",
@@ -52,5 +55,6 @@ def crivello(
     """
 
 
-for _command in (crawl, status, sql, export, simweb):
+for _command in (crawl, status, get, why, sql, export, simweb):
     app.command()(_command)
+app.command("import")(import_)

@@ -112,17 +112,13 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
 /// Reads of a page what is wanted.
 pub fn read(input: &PageInput<'_>, agent_token: &str, wanted: Wanted) -> Page {
     let (mime, form) = mime::classify(input.content_type, input.body);
-    let (facts, charset) = if form == Form::Binary {
-        (Facts::default(), "")
-    } else {
+    let (facts, charset) = if form != Form::Binary {
         let declared = input.content_type.and_then(mime::charset_of);
-        let (text, encoding) = charset::decode(input.body, declared, form == Form::Html);
-        let facts = match form {
-            Form::Html => html::scan(&text, agent_token, wanted),
-            Form::Xml => xml::scan(&text),
-            Form::Plain | Form::Binary => Facts { text: plain(&text), ..Facts::default() },
-        };
-        (facts, encoding.name())
+        facts_of(input.body, form, declared, agent_token, wanted)
+    } else if let Some((body, form)) = mime::unpacked(input.body, text::LIMIT) {
+        facts_of(&body, form, None, agent_token, wanted)
+    } else {
+        (Facts::default(), "")
     };
     let text = if wanted.text { facts.text } else { String::new() };
     let (text_digest, simhash) =
@@ -143,12 +139,36 @@ pub fn read(input: &PageInput<'_>, agent_token: &str, wanted: Wanted) -> Page {
     }
 }
 
-/// Plain text keeps its lines.
-fn plain(text: &str) -> String {
+fn facts_of(
+    body: &[u8],
+    form: Form,
+    declared: Option<&str>,
+    agent_token: &str,
+    wanted: Wanted,
+) -> (Facts, &'static str) {
+    let (text, encoding) = charset::decode(body, declared, form == Form::Html);
+    let facts = match form {
+        Form::Html => html::scan(&text, agent_token, wanted),
+        Form::Xml => xml::scan(&text),
+        Form::Plain | Form::Binary => plain(&text),
+    };
+    (facts, encoding.name())
+}
+
+/// Plain text keeps its lines. If every line is a URL, it is a sitemap in text form.
+fn plain(text: &str) -> Facts {
     let mut writer = text::TextWriter::new(text.len());
     writer.begin_pre();
     writer.push(text, tokeniser::Text::Cdata);
-    writer.into_string()
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_url = |line: &str| links::is_absolute(line) && !line.contains(char::is_whitespace);
+    let mut links = links::LinkSet::default();
+    if lines().all(is_url) {
+        for line in lines() {
+            links.add(line, LinkKind::A);
+        }
+    }
+    Facts { text: writer.into_string(), links: links.into_links(), ..Facts::default() }
 }
 
 #[cfg(test)]
