@@ -4,8 +4,8 @@
 
 Checked are, in every Markdown file: relative links and their anchors; paths of this repository in
 backquotes (`tests/unit/test_url.py::test_name` with the test); `make` verbs; `crivello` commands,
-in code blocks parsed in full, in backquotes by subcommand and option names. `docs/settings.md` must
-list exactly the settings there are, and a `docs/*.md` named in the sources must exist.
+in code blocks parsed in full, in backquotes by subcommand and option names. The pages made from the
+code must be what it says, and a `docs/*.md` named in the sources must exist.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import reference
 import typer
 
-from crivello import config
 from crivello.cli.app import app
 
 GENERATED = {"bench/out"}
@@ -31,7 +31,6 @@ _CODE = re.compile(r"`([^`]+)`")
 _FENCE = re.compile(r"^\s*```\s*(\S*)")
 _PATH = re.compile(rf"(?:{'|'.join(map(re.escape, ROOMS))})/[\w./*-]+(?:::\w+)?")
 _PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
-_SETTING = re.compile(r"^\| `(\w+)` \|")
 
 
 class Line(NamedTuple):
@@ -159,25 +158,10 @@ def check_page(root: Path, path: Path) -> Iterator[str]:
             yield f"{path.relative_to(root)}:{line.number}: {problem}"
 
 
-def check_settings(root: Path) -> Iterator[str]:
-    """How `docs/settings.md` differs from the settings there are."""
-    path = root / "docs" / "settings.md"
-    if not path.exists():
-        yield "docs/settings.md: there is no such page"
-        return
-    section, listed = "", []
-    for text in path.read_text("utf-8").splitlines():
-        if text.startswith("## ["):
-            section = text[4:].partition("]")[0]
-        elif match := _SETTING.match(text):
-            listed.append(f"{section}.{match[1]}")
-    there = [setting.key for setting in config.describe()]
-    for key in there:
-        if listed.count(key) != 1:
-            yield f"docs/settings.md: {key} is listed {listed.count(key)} times"
-    for key in listed:
-        if key not in there:
-            yield f"docs/settings.md: there is no setting {key}"
+def check_made(root: Path) -> Iterator[str]:
+    """Pages that are made from the code and are out of date."""
+    for page in reference.out_of_date(root):
+        yield f"{page}: is not what the code says; `python scripts/reference.py` renews it"
 
 
 def check_sources(root: Path) -> Iterator[str]:
@@ -201,7 +185,7 @@ def pages(root: Path) -> list[Path]:
 def problems(root: Path) -> list[str]:
     """Everything that is wrong, one line each."""
     found = [problem for path in pages(root) for problem in check_page(root, path)]
-    return [*found, *check_settings(root), *check_sources(root)]
+    return [*found, *check_made(root), *check_sources(root)]
 
 
 def main(arguments: list[str]) -> int:

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use.
+# With --cargo it only prints the cargo to use, with --browser it only sees to a browser for the
+# tests; with --docs it makes .venv-docs, for the site; with --bench it makes the environment of
+# the benchmarks, where the peers are, in the cache, and prints its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,6 +42,12 @@ find_python() {
     return 1
 }
 
+if [ "${1:-}" = --browser ]; then
+    command -v chromium >/dev/null || apt_install chromium ||
+        echo "crivello: chromium is missing: the tests in a browser are left out" >&2
+    exit
+fi
+
 if ! cargo=$(find_cargo); then
     apt_install cargo-web rustc-web && cargo=$(find_cargo) ||
         die "cargo $need_rust or newer is missing: install Rust with rustup, or Debian's packages cargo-web and rustc-web"
@@ -53,14 +61,31 @@ if ! python=$(find_python); then
         die "Python 3.11 or newer is missing: install python3 and python3-venv"
 fi
 
-stamp=.venv/.requirements
-if [ ! -x .venv/bin/python ] || ! cmp -s requirements.lock "$stamp"; then
-    echo "crivello: making the virtual environment .venv" >&2
-    "$python" -m venv --clear .venv 2>/dev/null ||
-        { apt_install python3-venv && "$python" -m venv --clear .venv; } ||
+# environment DIR LOCK: a virtual environment with exactly what the lock file names.
+environment() {
+    local where=$1 lock=$2
+    [ -x "$where/bin/python" ] && cmp -s "$lock" "$where/.requirements" && return
+    echo "crivello: making the virtual environment $where" >&2
+    "$python" -m venv --clear "$where" 2>/dev/null ||
+        { apt_install python3-venv && "$python" -m venv --clear "$where"; } ||
         die "$python cannot make a virtual environment: install python3-venv"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-        --require-hashes -r requirements.lock ||
+    "$where/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+        --require-hashes -r "$lock" ||
         die "the locked dependencies could not be installed (see above)"
-    cp requirements.lock "$stamp"
+    cp "$lock" "$where/.requirements"
+}
+
+if [ "${1:-}" = --docs ]; then
+    environment .venv-docs docs/requirements.lock
+elif [ "${1:-}" = --bench ]; then
+    # Clones share it: a folder for each lock file, filled by one at a time.
+    cache=${BENCH_CACHE:-$HOME/.cache/crivello/bench}
+    folder=$cache/$(sha256sum bench/requirements.lock | cut -c 1-12)
+    mkdir -p "$cache"
+    exec 9>"$cache/.lock"
+    flock 9
+    environment "$folder" bench/requirements.lock >&2
+    echo "$folder/bin/python"
+else
+    environment .venv requirements.lock
 fi

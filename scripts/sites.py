@@ -206,30 +206,27 @@ def _unpack(file: Path, folders: dict[str, Path]) -> None:
 def site(package: str, folder: Path) -> Site:
     """How a package is served: from the folder that its tables of contents have in common."""
     starts: list[tuple[str, str]] = []
-    first, files = "", 0
+    found: list[tuple[str, str]] = []
     for directory, below, names in os.walk(folder / "usr/share"):
         below.sort()
         pages = sorted(name for name in names if name.endswith(SUFFIXES))
         pages = [name for name in pages if (Path(directory) / name).is_file()]
-        files += len(pages)
-        if pages and not first:
-            first = f"{directory}/{pages[0]}"
+        found += [(directory, name) for name in pages]
         inside = any(f"{directory}/".startswith(f"{start}/") for start, _ in starts)
         index = next((name for name in INDEXES if name in pages), None)
         if index and not inside:
             starts.append((directory, index))
-    if not first:
+    if not found:
         raise SitesError(f"{package} holds no HTML")
-    if not starts:
-        starts = [(str(Path(first).parent), Path(first).name)]
-    root = os.path.commonpath([directory for directory, _ in starts])
+    root = os.path.commonpath([directory for directory, _ in starts or found])
+    starts = starts or found[:1]
     return Site(
         host=f"{package.replace('+', 'p')}.{DOMAIN}",
         package=package,
         version=(folder / ".version").read_text("utf-8"),
         root=root,
         starts=[os.path.relpath(f"{directory}/{index}", root) for directory, index in starts],
-        html_files=files,
+        html_files=len(found),
     )
 
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from crivello.errors import Error, UsageError
 
 if TYPE_CHECKING:
-    from crivello.crawl import Crawl
+    from crivello.crawl import Crawl, import_warcs
     from crivello.crawl import open_crawl as open
 
 __version__ = "0.1.0"
-__all__ = ["Crawl", "Error", "UsageError", "__version__", "open"]
+__all__ = ["Crawl", "Error", "UsageError", "__version__", "import_warcs", "open"]
 
 
 def __getattr__(name: str) -> object:
     """Import the crawler when it is first used: the command line starts faster without it."""
-    if name in ("Crawl", "open"):
+    if name in ("Crawl", "import_warcs", "open"):
         from crivello import crawl
 
-        return crawl.Crawl if name == "Crawl" else crawl.open_crawl
+        return getattr(crawl, "open_crawl" if name == "open" else name)
     raise AttributeError(f"module 'crivello' has no attribute {name!r}")

@@ -165,6 +165,9 @@ class Robots:
     @staticmethod
     def for_status(status: int | None, body: bytes | None = None) -> Robots: ...
     def allowed(self, agent: str, url: str) -> bool: ...
+    def deciding(self, agent: str, url: str) -> tuple[int, bool] | None:
+        """The line of the rule that decides, and whether it allows; None when none matches."""
+
     def allowed_paths(self, agent: str, paths: Sequence[str]) -> list[bool]: ...
     def crawl_delay(self, agent: str) -> float | None: ...
     def request_rate(self, agent: str) -> tuple[int, int, tuple[int, int] | None] | None: ...
@@ -262,6 +265,9 @@ class Frontier:
     ) -> None: ...
     def set_ip(self, ip: str, delay_us: int) -> None: ...
     def retire(self, host: str, limit: int) -> Batch: ...
+    def reserve(self, count: int) -> int:
+        """Numbers for visits made elsewhere; returns the first."""
+
     def restore_clocks(self, rows: ArrowBatch) -> None: ...
     def failures(self, host: str) -> int: ...
     def next_ready(self) -> int | None: ...
@@ -597,6 +603,33 @@ class WarcRecords:
     def warcinfo(self, fields: dict[str, str], *, filename: str, date_us: int) -> bytes:
         """The record that opens a file."""
 
+class WarcReader:
+    """Reads the records of a WARC file (a path, or its bytes) that anybody has written.
+
+    gzip members, zstd frames or no compression; what is wrong is told by `problems` and passed
+    over. At most `max_block` bytes of a block are given.
+    """
+
+    def __new__(cls, source: PathLike | bytes, *, max_block: int = ...) -> WarcReader: ...
+    def next_batch(self, max_records: int = 256, max_bytes: int = ...) -> Batch | None:
+        """Records, one a row; None at the end of the file.
+
+        Columns offset, kind, url, date (microseconds), ip, content_type, truncated, status, head,
+        body. `status` is null where the block is no HTTP response; else `head` is its head in
+        strict form and `body` its body without transfer-coding. Without it `body` is the block.
+        """
+
+    def problems(self) -> list[tuple[int, str]]:
+        """What was found wrong since the last call: offset, and in words."""
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file read so far."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+
 def cdxj_line(
     url: str,
     date_us: int,
@@ -643,12 +676,25 @@ class Taken:
     def ends(self) -> Batch:
         """Leases ended."""
 
+class Feed:
+    """Pages that somebody else fetched, for page workers in the place of visits."""
+
+    def put(self, pages: ArrowBatch) -> int:
+        """Hand over pages; how many.
+
+        Columns visit, url (normalised), date (microseconds), ip, head (of HTTP, in strict form),
+        body, truncated. They come back from `PageWorkers.take`, in any order.
+        """
+
+    def close(self) -> None:
+        """Nothing more comes: the workers end."""
+
 class PageWorkers:
     """Threads that turn fetched bytes into batches of pages, links and offers."""
 
     def __init__(
         self,
-        visits: Visits,
+        source: Visits | Feed,
         scope: Scope,
         *,
         follow: Sequence[str],

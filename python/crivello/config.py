@@ -9,8 +9,6 @@ fixed when the crawl is made.
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -95,7 +93,8 @@ def _resolves(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-Duration = Annotated[float, BeforeValidator(parse_duration)]
+LONGEST = 1e9  # seconds: thirty years; more would not fit the clocks
+Duration = Annotated[float, BeforeValidator(parse_duration), Field(le=LONGEST)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_list)]
 Kinds = Annotated[tuple[LinkKind, ...], BeforeValidator(_list)]
@@ -472,10 +471,11 @@ class Settings(Section):
         section, name = check_key(key).split(".")
         return getattr(getattr(self, section), name)
 
-    def digest(self) -> str:
-        """A short hash of all values, for the checkpoint's `settings_hash`."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    def cold(self) -> dict[str, Any]:
+        """The settings that are fixed once a crawl is made, as JSON has them."""
+        plain = self.model_dump(mode="json")
+        cold = (item.key.split(".") for item in describe() if not item.hot)
+        return {f"{section}.{name}": plain[section][name] for section, name in cold}
 
 
 def field(key: str) -> FieldInfo:
@@ -514,9 +514,9 @@ def describe() -> list[Described]:
     return described
 
 
-def cold_changes(old: Settings, new: Settings) -> list[str]:
-    """Keys that differ and are fixed once a crawl is made."""
-    return [item.key for item in describe() if not item.hot and old[item.key] != new[item.key]]
+def cold_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Keys of `Settings.cold()` whose value is now another."""
+    return [key for key, value in new.items() if old.get(key, value) != value]
 
 
 def check_key(key: str, where: str = "") -> str:

@@ -98,8 +98,8 @@ def reference() -> str:
         "1024), `1GB` (of 1000), `512M` (of 1024). An unknown key is an error that names the",
         "nearest one; a value that is not allowed is an error that says what is.",
         "",
-        "This page is made from the model in `python/crivello/config.py`:",
-        "`python -m crivello.settings_file > docs/settings.md`.",
+        "This page is made from the model in `python/crivello/config.py`;",
+        "`python scripts/reference.py` renews it.",
     ]
     section = ""
     for item in describe():

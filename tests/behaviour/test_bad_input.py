@@ -76,6 +76,25 @@ def test_bad_lines_of_a_seed_file_are_told_with_their_number_and_the_others_craw
     assert stored(tmp_path / "new") == [f"{site.root}/1.html", f"{site.root}/2.html"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_seed_file_may_come_from_any_editor_and_hold_comments(command, site, tmp_path, encoding):
+    lines = [f"{site.root}/1.html\t# first", f"{site.root}/2.html#part", "# none", "http://"]
+    (tmp_path / "seeds.txt").write_bytes("\r\n".join(lines).encode(encoding))
+    done = command("crawl", "--seeds", "seeds.txt", "-o", "new", "--delay", "0", "--scope", "page")
+    assert done.returncode == 0, done
+    assert "warning: seeds.txt:4: left out: " in done.stderr
+    assert stored(tmp_path / "new") == [f"{site.root}/1.html", f"{site.root}/2.html"]
+
+
+def test_a_file_that_holds_no_seeds_at_all_is_not_told_line_by_line(command, tmp_path):
+    (tmp_path / "seeds.txt").write_bytes(b"\xf0\x01 no\n" * 1000)
+    done = command("crawl", "--seeds", "seeds.txt", "-o", "new")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 22
+    assert "980 further lines" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("content", [b"", b"# nothing\n\n", b"http://\n", b"\xff\xfe\x00h\x00\n"])
 def test_a_seed_file_without_a_url_is_refused(command, tmp_path, content):
     (tmp_path / "seeds.txt").write_bytes(content)
@@ -243,6 +262,49 @@ def test_settings_spoilt_by_hand_are_named(command, copied, text, told):
     line = command.refuses("crawl", "-o", "crawl")
     assert told in line
     assert "crawl/crivello.toml" in line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            'kind = "mercator"',
+            'kind = "memory"',
+            'sieve.kind cannot change once a crawl is made: put "mercator" back',
+        ),
+        ('kind = "disk"', 'kind = "memory"', 'frontier.kind cannot change'),
+        ("k = 3", "k = 2", "near.k cannot change once a crawl is made: put 3 back"),
+    ],
+)  # fmt: skip
+def test_a_fixed_setting_that_was_edited_by_hand_is_refused(command, copied, before, after, told):
+    path = copied / "crivello.toml"
+    text = path.read_text("utf-8")
+    assert f"\n{before}\n" in text
+    path.write_text(text.replace(f"\n{before}\n", f"\n{after}\n"), "utf-8")
+    done = command("crawl", "-o", "crawl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"crivello.toml: {told}" in done.stderr.splitlines()[-1]
+
+
+def test_a_budget_beyond_the_machine_is_refused(command, tmp_path):
+    told = command.refuses("crawl", NOWHERE, "-o", "new", "--memory", "900TiB")
+    assert "this machine has" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_time_beyond_all_clocks_is_refused(command, tmp_path):
+    assert "--delay = '1e300'" in command.refuses("crawl", NOWHERE, "-o", "n", "--delay", "1e300")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_are_gone_are_missed_by_readers(command, copied):
+    [sealed] = (copied / "tables/pages").glob("*.parquet")
+    sealed.rename(copied / "elsewhere")
+    assert sealed.name in command.refuses("sql", "crawl", "select count(*) from pages", code=1)
+    (copied / "elsewhere").rename(sealed)
+    (copied / "agents/0/checkpoint.json").unlink()
+    told = command.refuses("sql", "crawl", "select count(*) from pages", code=1)
+    assert "checkpoint.json" in told
 
 
 def test_a_damaged_checkpoint_is_named(command, copied):

@@ -392,3 +392,16 @@ def test_new_seeds_are_added_and_known_ones_are_not_asked_again(small, tmp_path)
     urls = column(crawl, "select url from pages order by visit")
     assert [url.removeprefix(small.root) for url in urls] == ["/deep/3.html", "/b/x.html"]
     assert Counter(small.paths)["/deep/3.html"] == 1
+
+
+def test_a_long_base_does_not_make_gigabytes_of_a_pages_links(command, tmp_path):
+    hrefs = [f"{number}.html" for number in range(10_000)]
+    base = f'<base href="/{"b" * 8000}/">'
+    with SmallWeb({"/": page("front", *hrefs, extra=base)}) as web:
+        done = command("crawl", web.root, "-o", "crawl", "--delay", "0", "--max-pages", "1")
+        assert done.returncode == 0, done
+    [(links, size)] = crivello.open(tmp_path / "crawl").sql(
+        "select count(*), sum(strlen(dst_url)) from links"
+    )
+    assert 7 << 20 < size <= 8 << 20
+    assert links < 1100

@@ -20,7 +20,7 @@ import crivello.crawl
 import crivello.index
 from crivello._native import Files
 from crivello.cli import main
-from crivello.crawl import compose
+from crivello.crawl import compose, crawl
 from crivello.crawl.checkpoint import Checkpointer
 from crivello.index import indexer, state
 from crivello.index.indexer import _Run
@@ -180,20 +180,24 @@ PLACES: dict[str, Callable[[], None]] = {
 def count_operations(file: Path) -> None:
     """Write down how many durable operations there were, at the end of the run."""
     opened = []
-    files, run = compose.Files, compose.run
+    files = compose.Files
 
     def remember(*args: Any, **kwargs: Any) -> Any:
         opened.append(files(*args, **kwargs))
         return opened[-1]
 
-    def run_and_tell(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return run(*args, **kwargs)
-        finally:
-            file.write_text(str(opened[0].operations))
+    def telling(run: Callable[..., Any]) -> Callable[..., Any]:
+        def run_and_tell(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return run(*args, **kwargs)
+            finally:
+                file.write_text(str(opened[0].operations))
+
+        return run_and_tell
 
     compose.Files = remember  # type: ignore[misc,assignment]
-    compose.run = run_and_tell
+    compose.run = telling(compose.run)
+    compose.import_ = telling(compose.import_)
 
 
 if __name__ == "__main__":
@@ -210,9 +214,9 @@ if __name__ == "__main__":
     if options.operations:
         count_operations(options.operations)
     if options.fault:
-        crivello.crawl.Crawl = functools.partial(  # type: ignore[misc,assignment]
-            crivello.crawl.Crawl, fault=options.fault
-        )
+        broken = functools.partial(crivello.crawl.Crawl, fault=options.fault)
+        crivello.crawl.Crawl = broken  # type: ignore[misc,assignment]
+        crawl.Crawl = broken  # type: ignore[misc,assignment]
         if "index" in arguments:
             crivello.index.Indexer = functools.partial(  # type: ignore[misc,assignment]
                 crivello.index.Indexer, fault=options.fault

@@ -1,29 +1,23 @@
-"""The documentation is true: its links, paths, commands, settings, and the tour of the README."""
+"""The documentation is true: its links, paths, commands, settings, and what they show."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import console
 import pytest
-
-from crivello.simweb import SimWeb
 
 ROOT = Path(__file__).parents[2]
 CHECK = ROOT / "scripts/check_docs.py"
-PORT = "8321"
 
 
 def check(root):
     command = [sys.executable, str(CHECK), str(root)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
-def blocks(path, language):
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text("utf-8"), re.M | re.S)
-    return [text for name, text in found if name == language]
 
 
 def test_the_documentation_is_true():
@@ -58,39 +52,45 @@ def test_what_is_not_true_is_named_with_its_line(tmp_path, text, told):
     assert told in named[0]
 
 
-def test_settings_that_are_missing_or_made_up_are_named(tmp_path):
-    page = (ROOT / "docs/settings.md").read_text("utf-8")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/settings.md").write_text(page.replace("| `delay` |", "| `sloth` |"), "utf-8")
+def test_a_page_made_from_the_code_that_is_out_of_date_is_named(tmp_path):
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    settings = tmp_path / "docs/settings.md"
+    settings.write_text(settings.read_text("utf-8").replace("| `delay` |", "| `sloth` |"), "utf-8")
+    (tmp_path / "docs/reference/python/sieve.md").unlink()
     told = check(tmp_path).stdout.splitlines()
-    assert [line for line in told if "listed" in line or "no setting" in line] == [
-        "docs/settings.md: politeness.delay is listed 0 times",
-        "docs/settings.md: there is no setting politeness.sloth",
+    told = [line for line in told if "is not what the code says" in line]
+    assert [line.partition(":")[0] for line in told] == [
+        "docs/settings.md",
+        "docs/reference/python/sieve.md",
     ]
 
 
-def test_the_tour_of_the_readme_runs(tmp_path):
-    """Every command and every program of the tour, in order, against a web of the same options."""
-    readme = ROOT / "README.md"
-    commands = "".join(blocks(readme, "console"))
-    lines = [line.removeprefix("$ ") for line in commands.splitlines() if line.startswith("$ ")]
-    assert lines[0] == f"crivello simweb --hosts 20 --pages 2000 --port {PORT} &"
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    with SimWeb(hosts=20, pages=2000) as web:
-        for line in lines[1:]:
-            command = line.replace(PORT, str(web.port))
-            environment = {"PATH": path, "LC_ALL": "C.UTF-8"}
-            done = subprocess.run(
-                command, shell=True, cwd=tmp_path, env=environment, check=False,
-                capture_output=True, text=True, timeout=120,
-            )  # fmt: skip
-            assert done.returncode == 0, f"{command}: {done.stderr}"
-    programs = blocks(readme, "python")
-    outputs = [block for block in blocks(readme, "") if "finished" in block or "a.sim" in block]
-    assert len(programs) == len(outputs) == 2
-    for program, output in zip(programs, outputs, strict=True):
-        done = subprocess.run(
-            [sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True,
-            text=True, timeout=120,
-        )  # fmt: skip
-        assert done.stdout == output
+PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+         if any(console.steps(page.read_text("utf-8")))]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_what_a_page_shows_is_what_happens(page, tmp_path):
+    assert console.check_page(page, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("```console\n$ echo 12 pages in 0.5 s\n12 pages in 1.25 s\n```", None),
+        ("```console\n$ echo 12 pages\n13 pages\n```", "12 pages"),
+        ("```console\n$ false\n```", "ended with 1"),
+        ("```console\n$ echo one \\\n  two; echo three >&2\none two\nthree\n```", None),
+        ("```console\n$ echo one two three\none … three\n$ echo four\n```", "four"),
+        ("```console\n$ x=5\n$ echo $x\n5\n```", None),
+        ("```console\n$ (sleep 60; echo late) &\n$ kill $!\n```", None),
+        ("```python\nprint(1)\n```\n\n```\n1\n```", None),
+        ("```python\nprint(1)\n```\n\n```\n2\n```", "printed:\n1"),
+        ("```python\nprint(1)\n```\n\nText.\n\n```\n1\n```", "printed:\n1"),
+    ],
+)
+def test_a_page_that_shows_something_else_is_found_out(tmp_path, text, told):
+    page = tmp_path / "page.md"
+    page.write_text(f"# A page\n\n{text}\n", "utf-8")
+    problems = console.check_page(page, tmp_path)
+    assert (problems == []) if told is None else (told in problems[0])

@@ -197,6 +197,18 @@ def test_a_delay_learnt_late_counts_from_the_last_request(kind, tmp_path):
 
 
 @both
+def test_the_longer_of_a_hosts_delay_and_the_usual_one_counts(kind, tmp_path):
+    frontier = kind(tmp_path, delay=5.0, ip_delay=0)
+    frontier.push(urls("http://a.x/1"))
+    resolve(frontier, 0, a="192.0.2.1")
+    frontier.set_host("a.x", delay_us=2 * SECOND)  # as when it was learnt under a shorter one
+    lease = frontier.lease(1, 1)
+    assert lease["delay_us"].to_pylist() == [5 * SECOND]
+    frontier.settle(end(lease["lease"][0].as_py(), 10, consumed=0))
+    assert frontier.next_ready() == 10 + 5 * SECOND
+
+
+@both
 def test_a_host_that_cannot_be_reached_is_left_alone_twice_as_long_each_time(kind, tmp_path):
     frontier = kind(tmp_path, delay=0, ip_delay=0, backoff=0.01)
     frontier.push(urls("http://a.x/1"))

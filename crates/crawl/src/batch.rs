@@ -19,6 +19,13 @@ pub struct ColumnError {
     expected: &'static str,
 }
 
+impl ColumnError {
+    /// A column that is not as `expected`.
+    pub fn new(column: &str, expected: &'static str) -> Self {
+        Self { column: column.to_owned(), expected }
+    }
+}
+
 fn schema(fields: &[(&str, DataType, bool)]) -> SchemaRef {
     let fields: Vec<Field> =
         fields.iter().map(|(name, kind, null)| Field::new(*name, kind.clone(), *null)).collect();
@@ -86,7 +93,7 @@ pub fn strings<'a>(batch: &'a RecordBatch, column: &str) -> Result<&'a StringArr
     batch
         .column_by_name(column)
         .and_then(|array| array.as_string_opt::<i32>())
-        .ok_or_else(|| ColumnError { column: column.to_owned(), expected: "utf8" })
+        .ok_or_else(|| ColumnError::new(column, "utf8"))
 }
 
 /// A column of numbers.
@@ -97,9 +104,10 @@ pub fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     column: &str,
 ) -> Result<&'a PrimitiveArray<T>, ColumnError> {
-    batch.column_by_name(column).and_then(|array| array.as_primitive_opt::<T>()).ok_or_else(|| {
-        ColumnError { column: column.to_owned(), expected: "of the expected number type" }
-    })
+    batch
+        .column_by_name(column)
+        .and_then(|array| array.as_primitive_opt::<T>())
+        .ok_or_else(|| ColumnError::new(column, "of the expected number type"))
 }
 
 /// A column of hashes or identifiers.

@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use async_channel::{Receiver, Sender};
+use async_channel::Receiver;
 
 use crate::coding;
 use crate::fetch::{End, Fetched, Outcome, Response, RobotsFetched, Visits};
@@ -31,12 +31,21 @@ use crate::scope::{Bounds, Scope};
 use crate::url::{self, Joiner, Url, UrlRef};
 use crate::warc::{Compression, Exchange, LevelError, RecordWriter};
 
+mod feed;
+mod outbox;
 mod rows;
+
+pub use feed::{Feed, FeedError};
+use outbox::{Outbox, Rows, outbox};
 
 /// A batch ends at this many pages …
 const BATCH_PAGES: usize = 1024;
 /// … or at this many bytes of text and archive records.
 const BATCH_BYTES: usize = 16 << 20;
+/// What the links of a page may take, joined: a long base would make gigabytes of a few
+/// megabytes of hrefs. Those after them are left out, like those after the
+/// [`MAX_LINKS`](page::links::MAX_LINKS)th.
+const LINK_BYTES: usize = 8 << 20;
 /// After the first row a batch waits this long for company: fewer, larger batches.
 const LINGER: Duration = Duration::from_millis(4);
 
@@ -99,6 +108,19 @@ impl Taken {
     }
 }
 
+/// Where page workers take from: what visits fetched, or a [`Feed`] of what others did.
+pub struct Source {
+    fetched: Receiver<Fetched>,
+    ends: Receiver<End>,
+    robots: Receiver<RobotsFetched>,
+}
+
+impl From<&Visits> for Source {
+    fn from(visits: &Visits) -> Self {
+        Self { fetched: visits.fetched(), ends: visits.ends(), robots: visits.robots() }
+    }
+}
+
 pub(crate) struct LinkRow {
     url: String,
     hash: u64,
@@ -106,6 +128,12 @@ pub(crate) struct LinkRow {
     anchor: String,
     rel: String,
     kind: &'static str,
+}
+
+impl LinkRow {
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.url.len() + self.anchor.len() + self.rel.len()
+    }
 }
 
 #[derive(Default)]
@@ -149,9 +177,10 @@ pub(crate) struct PageRow {
 
 impl PageRow {
     fn weight(&self) -> usize {
+        let links = self.links.iter().chain(&self.offers);
         self.text.as_ref().map_or(0, String::len)
             + self.warc_record.as_ref().map_or(0, Vec::len)
-            + 160 * (self.links.len() + self.offers.len())
+            + links.map(LinkRow::weight).sum::<usize>()
     }
 }
 
@@ -177,7 +206,7 @@ impl RecentCache {
 
 /// Threads that turn fetched bytes into rows.
 pub struct PageWorkers {
-    outbox: Receiver<PageRow>,
+    outbox: Rows,
     ends: Receiver<End>,
     robots: Receiver<RobotsFetched>,
     waiter: tokio::runtime::Runtime,
@@ -185,23 +214,23 @@ pub struct PageWorkers {
 }
 
 impl PageWorkers {
-    /// Starts the threads on what `visits` fetch.
+    /// Starts the threads on what comes from `source`.
     ///
     /// # Errors
     /// When the system refuses a thread, or the compression level is out of range.
-    pub fn new(visits: &Visits, config: &WorkersConfig) -> Result<Self, WorkersError> {
-        let (sender, outbox) = async_channel::bounded(BATCH_PAGES / 2);
+    pub fn new(source: Source, config: &WorkersConfig) -> Result<Self, WorkersError> {
+        let (sender, outbox) = outbox(BATCH_PAGES / 2);
         let recent = Arc::new(RecentCache::new(config.recent_bytes));
         let threads = (0..config.threads.max(1))
             .map(|number| {
                 let worker = Worker::new(config.clone(), Arc::clone(&recent))?;
-                let (fetched, sender) = (visits.fetched(), sender.clone());
+                let (fetched, sender) = (source.fetched.clone(), sender.clone());
                 let thread = std::thread::Builder::new().name(format!("page-{number}"));
                 Ok(thread.spawn(move || worker.run(&fetched, &sender))?)
             })
             .collect::<Result<_, WorkersError>>()?;
         let waiter = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        Ok(Self { outbox, ends: visits.ends(), robots: visits.robots(), waiter, threads })
+        Ok(Self { outbox, ends: source.ends, robots: source.robots, waiter, threads })
     }
 
     /// Waits up to `wait` for something to happen and takes all there is, within a batch.
@@ -219,7 +248,7 @@ impl PageWorkers {
             }
             while rows.len() < BATCH_PAGES
                 && weight < BATCH_BYTES
-                && let Ok(row) = self.outbox.try_recv()
+                && let Some(row) = self.outbox.try_take()
             {
                 weight += row.weight();
                 rows.push(row);
@@ -254,7 +283,7 @@ impl PageWorkers {
     ) -> bool {
         self.waiter.block_on(async {
             tokio::select! {
-                Ok(row) = self.outbox.recv() => rows.push(row),
+                Some(row) = self.outbox.take() => rows.push(row),
                 Ok(end) = self.ends.recv() => ends.push(end),
                 Ok(read) = self.robots.recv() => robots.push(read),
                 () = tokio::time::sleep_until(deadline.into()) => return false,
@@ -287,10 +316,10 @@ impl Worker {
         Ok(Self { config, recent, records })
     }
 
-    fn run(mut self, fetched: &Receiver<Fetched>, outbox: &Sender<PageRow>) {
+    fn run(mut self, fetched: &Receiver<Fetched>, outbox: &Outbox) {
         while let Ok(item) = fetched.recv_blocking() {
             let row = self.row(item);
-            if outbox.send_blocking(row).is_err() {
+            if !outbox.put(row) {
                 return;
             }
         }
@@ -437,10 +466,13 @@ impl Worker {
     ) {
         let joiner = Joiner::new(base);
         let mut text = String::new();
+        let mut room = LINK_BYTES;
         let deep = row.depth >= self.config.max_depth;
         for link in links {
             text.clear();
             let Ok(parts) = joiner.join_into(&link.href, &mut text) else { continue };
+            let Some(left) = room.checked_sub(text.len()) else { break };
+            room = left;
             let hash = url::hash(&text);
             let follow = !deep
                 && !flags.contains(RobotsFlags::NOFOLLOW)

@@ -10,12 +10,15 @@ use crivello_codes::{Corrupt, Reader, vbyte};
 use crate::dictionary::List;
 use crate::list::{SKIP, weighted};
 use crate::score::{Bm25, Point, read_points};
-use crate::segment::u32_at;
+use crate::segment::{length, u32_at};
 
 /// Behind the last document.
 pub const END: u32 = u32::MAX;
 
 const NONE: u32 = u32::MAX;
+
+/// Documents that are compared at a time.
+const CHUNK: usize = 16;
 
 /// A place in a list.
 pub struct Cursor<'a> {
@@ -126,6 +129,11 @@ impl<'a> Cursor<'a> {
         self.block = self.blocks;
     }
 
+    /// Documents of the segment.
+    pub fn limit(&self) -> u32 {
+        self.documents
+    }
+
     /// Documents of the list.
     pub fn df(&self) -> u32 {
         self.df
@@ -173,7 +181,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the next document.
     #[inline]
-    pub fn next(&mut self) -> u32 {
+    pub fn advance(&mut self) -> u32 {
         if self.loaded == self.block && self.at + 1 < self.length {
             self.at += 1;
             self.document = self.numbers.documents[self.at];
@@ -182,19 +190,24 @@ impl<'a> Cursor<'a> {
         self.seek(self.document.saturating_add(1))
     }
 
-    /// Moves in the block to the first document that is not below `target`; there is one.
+    /// Moves in the block to the first document that is not below `target`; there is one, as
+    /// what is behind the last document counts as [`END`].
     #[inline]
     fn find(&mut self, target: u32) {
-        let documents = &self.numbers.documents[..self.length];
-        let mut at = self.at;
-        let mut step = 1;
-        while at + step < self.length && documents[at + step] < target {
-            at += step;
-            step *= 2;
+        let documents = &self.numbers.documents;
+        if self.at + 1 < BLOCK && documents[self.at + 1] >= target {
+            self.at += 1;
+            self.document = documents[self.at];
+            return;
         }
-        let end = (at + step).min(self.length - 1);
-        self.at = at + documents[at..=end].partition_point(|&document| document < target);
-        self.document = documents[self.at.min(self.length - 1)];
+        let (chunks, _) = documents.as_chunks::<CHUNK>();
+        let first = self.at / CHUNK;
+        let skipped = chunks[first..].iter().take_while(|chunk| chunk[CHUNK - 1] < target).count();
+        let chunk = (first + skipped).min(BLOCK / CHUNK - 1);
+        // Without branches: a search by comparisons would mostly guess wrong.
+        let below: u32 = chunks[chunk].iter().map(|&document| u32::from(document < target)).sum();
+        self.at = (CHUNK * chunk + below as usize).min(BLOCK - 1);
+        self.document = documents[self.at];
     }
 
     /// Moves to the block that has the first document not below `target`, and does not decode it:
@@ -265,6 +278,7 @@ impl<'a> Cursor<'a> {
         if last > expected || (self.many() && last != expected) || last >= self.documents.into() {
             return Err(Corrupt);
         }
+        self.numbers.documents[self.length..].fill(END);
         self.counts = reader;
         self.counted = false;
         self.places.start = Reader::new(self.positions.get(positions..).ok_or(Corrupt)?);
@@ -272,6 +286,35 @@ impl<'a> Cursor<'a> {
         self.at = 0;
         self.document = self.numbers.documents[0];
         Ok(())
+    }
+
+    /// The postings of the block that `shallow` came to: documents, occurrences, those in titles.
+    pub fn postings(&mut self) -> (&[u32], &[u32], &[u32]) {
+        if self.block < self.blocks && self.loaded != self.block {
+            self.enter(self.block);
+        }
+        if self.block == self.blocks {
+            return (&[], &[], &[]);
+        }
+        if !self.counted {
+            self.count();
+        }
+        let Numbers { documents, counts, titles } = &*self.numbers;
+        (&documents[..self.length], &counts[..self.length], &titles[..self.length])
+    }
+
+    /// The documents from the block that `shallow` came to on, block by block, to the end.
+    pub fn each_block(&mut self, mut each: impl FnMut(&[u32])) {
+        while self.block < self.blocks {
+            if self.loaded != self.block {
+                self.enter(self.block);
+            }
+            if self.loaded == self.block {
+                each(&self.numbers.documents[..self.length]);
+                self.block += 1;
+            }
+        }
+        self.document = END;
     }
 
     /// Occurrences in the document, and how many of them are in the title.
@@ -381,7 +424,7 @@ impl<'a> Cursor<'a> {
         self.scratch.clear();
         self.scratch.extend((0..self.length).map(|at| Point {
             tf: weighted(numbers.counts[at], numbers.titles[at]),
-            length: u32_at(lengths, 4 * numbers.documents[at] as usize),
+            length: length(lengths, numbers.documents[at]),
         }));
         bm25.bound(idf, &self.scratch)
     }

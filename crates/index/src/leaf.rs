@@ -6,7 +6,7 @@ use crate::lexicon::Lexicon;
 use crate::list::weighted;
 use crate::query;
 use crate::score::Bm25;
-use crate::segment::{Segment, TITLE_WEIGHT, u32_at};
+use crate::segment::{Segment, TITLE_WEIGHT, length};
 
 /// The documents of a leaf, moving forward.
 pub struct Leaf<'a> {
@@ -72,10 +72,28 @@ impl<'a> Leaf<'a> {
         self.cursors.first().map_or(0, Cursor::df)
     }
 
+    /// Whether it is a term anywhere in the document.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.order.len() == 1 && !self.title
+    }
+
+    /// Its cursor, when it is a term anywhere in the document: then the cursor says all.
+    pub fn plain(&mut self) -> Option<&mut Cursor<'a>> {
+        if self.is_plain() { self.cursors.first_mut() } else { None }
+    }
+
     /// Moves to the first document that is not below `target`.
     #[inline]
     pub fn seek(&mut self, target: u32) -> u32 {
-        if self.document >= target { self.document } else { self.accept(target) }
+        if self.document >= target {
+            return self.document;
+        }
+        if self.is_plain() {
+            self.document = self.cursors[0].seek(target);
+            return self.document;
+        }
+        self.accept(target)
     }
 
     fn accept(&mut self, mut target: u32) -> u32 {
@@ -83,7 +101,7 @@ impl<'a> Leaf<'a> {
             let cursor = &mut self.cursors[0];
             self.document = cursor.seek(target);
             while self.title && self.document != END && cursor.counts().1 == 0 {
-                self.document = cursor.next();
+                self.document = cursor.advance();
             }
             return self.document;
         }
@@ -119,7 +137,7 @@ impl<'a> Leaf<'a> {
         for (cursor, positions) in self.cursors.iter_mut().zip(&mut self.positions) {
             cursor.positions(positions);
         }
-        let titles = u32_at(self.segment.titles(), 4 * self.document as usize);
+        let titles = length(self.segment.titles(), self.document);
         let (mut count, mut in_title) = (0, 0);
         let rarest = self.order.iter().position(|&cursor| cursor == 0).unwrap_or(0) as u32;
         let mut at = vec![0; self.order.len()];
@@ -145,6 +163,16 @@ impl<'a> Leaf<'a> {
         self.tf > 0
     }
 
+    /// The lengths of the segment's documents.
+    pub fn lengths(&self) -> &'a [u8] {
+        self.segment.lengths()
+    }
+
+    /// Its idf.
+    pub fn idf(&self) -> f64 {
+        self.idf
+    }
+
     /// The score of the document that it is at.
     #[inline]
     pub fn score(&mut self, bm25: &Bm25) -> f64 {
@@ -155,7 +183,7 @@ impl<'a> Leaf<'a> {
         } else {
             self.cursors[0].tf()
         };
-        bm25.score(self.idf, tf, u32_at(self.segment.lengths(), 4 * self.document as usize))
+        bm25.score(self.idf, tf, length(self.segment.lengths(), self.document))
     }
 
     /// What no score of the leaf is above.

@@ -10,11 +10,14 @@ use crate::segment::Segment;
 pub struct Bits(Vec<u64>);
 
 impl Bits {
-    fn new(documents: u32) -> Self {
+    /// None set, of so many documents.
+    pub fn new(documents: u32) -> Self {
         Self(vec![0; documents.div_ceil(64) as usize])
     }
 
-    fn set(&mut self, document: u32) {
+    /// Sets a document's bit.
+    #[inline]
+    pub fn set(&mut self, document: u32) {
         self.0[document as usize / 64] |= 1 << (document % 64);
     }
 
@@ -22,6 +25,11 @@ impl Bits {
     #[inline]
     pub fn get(&self, document: u32) -> bool {
         self.0.get(document as usize / 64).is_some_and(|word| word >> (document % 64) & 1 != 0)
+    }
+
+    /// How many are set that are not set in `other`.
+    pub fn without(&self, other: &Self) -> u32 {
+        self.0.iter().zip(&other.0).map(|(word, other)| (word & !other).count_ones()).sum()
     }
 
     /// How many are set.

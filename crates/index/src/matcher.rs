@@ -21,6 +21,8 @@ pub struct Matcher<'a> {
 pub enum Tree {
     /// A leaf.
     Leaf(usize),
+    /// All of these leaves, the rarest first.
+    Together(Vec<usize>),
     /// All of them, the rarest first.
     All(Vec<Tree>),
     /// One of them at least.
@@ -115,7 +117,12 @@ impl Growth<'_, '_, '_> {
             Query::All(children) => {
                 let mut trees = self.children(children, inside)?;
                 trees.sort_by_key(|tree| cost(tree, &self.leaves));
-                Tree::All(trees)
+                let leaf =
+                    |tree: &Tree| if let Tree::Leaf(leaf) = tree { Some(*leaf) } else { None };
+                match trees.iter().map(leaf).collect::<Option<Vec<_>>>() {
+                    Some(leaves) => Tree::Together(leaves),
+                    None => Tree::All(trees),
+                }
             }
             Query::Without(child, not) => {
                 let child = self.grow(child, inside)?;
@@ -133,6 +140,7 @@ impl Growth<'_, '_, '_> {
 fn cost(tree: &Tree, leaves: &[Leaf<'_>]) -> u32 {
     match tree {
         Tree::Leaf(leaf) => leaves[*leaf].cost(),
+        Tree::Together(numbers) => leaves[numbers[0]].cost(),
         Tree::All(trees) => trees.iter().map(|tree| cost(tree, leaves)).min().unwrap_or(0),
         Tree::Any(trees) => {
             trees.iter().fold(0, |sum: u32, tree| sum.saturating_add(cost(tree, leaves)))
@@ -141,9 +149,26 @@ fn cost(tree: &Tree, leaves: &[Leaf<'_>]) -> u32 {
     }
 }
 
+fn together(numbers: &[usize], leaves: &mut [Leaf<'_>], mut target: u32) -> u32 {
+    'next: loop {
+        for &leaf in numbers {
+            let document = leaves[leaf].seek(target);
+            if document != target {
+                if document == END {
+                    return END;
+                }
+                target = document;
+                continue 'next;
+            }
+        }
+        return target;
+    }
+}
+
 fn seek(tree: &Tree, leaves: &mut [Leaf<'_>], mut target: u32) -> u32 {
     match tree {
         Tree::Leaf(leaf) => leaves[*leaf].seek(target),
+        Tree::Together(numbers) => together(numbers, leaves, target),
         Tree::All(trees) => 'next: loop {
             for tree in trees {
                 let document = seek(tree, leaves, target);

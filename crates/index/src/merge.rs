@@ -13,7 +13,7 @@ use crate::cursor::{Cursor, END};
 use crate::dictionary::{DictionaryWriter, List, Terms};
 use crate::list::{ListWriter, Posting};
 use crate::live::{Bits, superseded};
-use crate::segment::{self, Segment, Writer, u32_at};
+use crate::segment::{self, Segment, Writer, length};
 use crate::store::{StoreReader, StoreWriter};
 
 /// Writes the live documents of segments, in their order, as one: its length and CRC-32.
@@ -67,8 +67,8 @@ fn write_documents(
             columns.hashes.push(segment.url_hash(document));
             columns.visits.push(segment.visit(document));
             columns.times.push(segment.fetched_at(document));
-            columns.lengths.push(u32_at(segment.lengths(), 4 * document as usize));
-            columns.titles.push(u32_at(segment.titles(), 4 * document as usize));
+            columns.lengths.push(length(segment.lengths(), document));
+            columns.titles.push(length(segment.titles(), document));
         }
     }
     let index = out.finish()?;
@@ -175,7 +175,7 @@ impl Source<'_> {
                 lists.push(Posting { document, count, titles }, &places, lengths);
                 any = true;
             }
-            cursor.next();
+            cursor.advance();
         }
         if cursor.failed {
             return Err(self.segment.damaged("a list cannot be decoded"));

@@ -28,10 +28,34 @@ impl Bm25 {
         idf * tf * (self.k1 + 1.0) / (tf + norm)
     }
 
+    /// For scores of a leaf that are sought above a floor: quick to say that one is not.
+    pub fn sieve(&self, idf: f64, floor: f64) -> Sieve {
+        let floor = floor.max(0.0);
+        let weight = idf * (self.k1 + 1.0) * SLACK - floor;
+        let (base, slope) = (self.k1 * (1.0 - self.b), self.k1 * self.b / self.mean);
+        Sieve { weight, base: base * floor, slope: slope * floor }
+    }
+
     /// What no score of these points is above.
     pub fn bound(&self, idf: f64, points: &[Point]) -> f64 {
         let scores = points.iter().map(|point| self.score(idf, point.tf, point.length));
         scores.fold(0.0, f64::max) * SLACK
+    }
+}
+
+/// score > floor, multiplied out so that nothing is divided.
+#[derive(Debug, Clone, Copy)]
+pub struct Sieve {
+    weight: f64,
+    base: f64,
+    slope: f64,
+}
+
+impl Sieve {
+    /// False only when the score of such a document is not above the floor.
+    #[inline]
+    pub fn passes(&self, tf: u32, length: u32) -> bool {
+        self.weight * f64::from(tf) >= self.base + self.slope * f64::from(length)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::Error;
-use crate::cursor::END;
 use crate::lexicon::Lexicon;
 use crate::live::{Bits, superseded};
 use crate::matcher::Matcher;
@@ -13,7 +12,7 @@ use crate::segment::Segment;
 use crate::store::StoreReader;
 pub use crate::store::Stored;
 pub use crate::topk::Hit;
-use crate::topk::{Best, search};
+use crate::topk::{Best, count as count_matches, search};
 
 /// Open segments, of whose documents those of the latest visit of each URL are live.
 pub struct Searcher {
@@ -67,11 +66,7 @@ impl Searcher {
         let mut count = 0;
         for (number, gone) in self.gone.iter().enumerate() {
             let mut matcher = Matcher::open(&lexicon, number, query)?;
-            let mut document = matcher.seek(0);
-            while document != END {
-                count += u64::from(!gone.get(document));
-                document = matcher.seek(document + 1);
-            }
+            count += count_matches(&mut matcher, gone, self.segments[number].info().documents);
             self.finish(number, &matcher)?;
         }
         Ok(count)

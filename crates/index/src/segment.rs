@@ -90,6 +90,12 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
 }
 
+/// The length of a document, of a column of them.
+#[inline]
+pub(crate) fn length(lengths: &[u8], document: u32) -> u32 {
+    u32_at(lengths, 4 * document as usize)
+}
+
 struct Section {
     tag: Tag,
     range: Range<usize>,

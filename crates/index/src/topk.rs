@@ -14,9 +14,12 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::cursor::END;
+use crate::leaf::Leaf;
+use crate::list::weighted;
 use crate::live::Bits;
 use crate::matcher::{Matcher, Tree};
 use crate::score::{Bm25, SLACK};
+use crate::segment::length;
 
 /// A document and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,10 +97,67 @@ pub fn search(matcher: &mut Matcher<'_>, segment: u32, bm25: &Bm25, gone: &Bits,
         Tree::Any(trees) => trees.iter().all(leaf),
         tree => leaf(tree),
     };
-    if disjunction {
+    if matches!(matcher.tree, Tree::Leaf(_)) && matcher.leaves[0].plain().is_some() {
+        scan(&mut matcher.leaves[0], segment, bm25, gone, best);
+    } else if disjunction {
         MaxScore::new(matcher, bm25).search(segment, gone, best);
     } else {
         walk(matcher, segment, bm25, gone, best);
+    }
+}
+
+/// How many of the segment's documents match and are live.
+pub fn count(matcher: &mut Matcher<'_>, gone: &Bits, documents: u32) -> u64 {
+    if gone.count() == 0
+        && let Tree::Leaf(_) = matcher.tree
+        && let Some(cursor) = matcher.leaves[0].plain()
+    {
+        return u64::from(cursor.df());
+    }
+    let leaf = |tree: &Tree| matches!(tree, Tree::Leaf(_));
+    if let Tree::Any(trees) = &matcher.tree
+        && trees.iter().all(leaf)
+        && matcher.leaves.iter_mut().all(|leaf| leaf.plain().is_some() || leaf.cost() == 0)
+    {
+        let mut found = Bits::new(documents);
+        for cursor in matcher.leaves.iter_mut().filter_map(Leaf::plain) {
+            cursor.each_block(|documents| documents.iter().for_each(|&d| found.set(d)));
+        }
+        return u64::from(found.without(gone));
+    }
+    let (mut count, mut document) = (0, matcher.seek(0));
+    while document != END {
+        count += u64::from(!gone.get(document));
+        document = matcher.seek(document + 1);
+    }
+    count
+}
+
+/// A single term, block by block.
+fn scan(leaf: &mut Leaf<'_>, segment: u32, bm25: &Bm25, gone: &Bits, best: &mut Best) {
+    let (idf, lengths) = (leaf.idf(), leaf.lengths());
+    let Some(cursor) = leaf.plain() else { return };
+    let mut target = 0;
+    loop {
+        let last = cursor.shallow(target);
+        if cursor.block_bound(bm25, idf, lengths) * SLACK > best.floor() {
+            let mut sieve = bm25.sieve(idf, best.floor());
+            let (documents, counts, titles) = cursor.postings();
+            for ((&document, &count), &titles) in documents.iter().zip(counts).zip(titles) {
+                let (tf, length) = (weighted(count, titles), length(lengths, document));
+                if !sieve.passes(tf, length) || gone.get(document) {
+                    continue;
+                }
+                let score = bm25.score(idf, tf, length);
+                if best.offer(Hit { segment, document, score }) {
+                    sieve = bm25.sieve(idf, best.floor());
+                }
+            }
+        }
+        if last == END || cursor.failed || last + 1 == cursor.limit() {
+            return;
+        }
+        target = last + 1;
     }
 }
 

@@ -94,6 +94,10 @@ impl PyFrontier {
         py.detach(|| self.0.settle(&ends)).map_err(error)
     }
 
+    fn reserve(&mut self, count: u32) -> u64 {
+        self.0.reserve(count)
+    }
+
     fn stored(&mut self, py: Python<'_>, visits: &Bound<'_, PyAny>) -> PyResult<()> {
         let visits = import(visits)?;
         py.detach(|| self.0.stored(batch::hashes(&visits, "visit")?)).map_err(error)

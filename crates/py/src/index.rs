@@ -14,6 +14,7 @@ use crivello_index::analysis::Tokens;
 use crivello_index::builder::Builder;
 use crivello_index::query::{self, Leaf, Query};
 use crivello_index::searcher::Searcher;
+use crivello_index::segment::Segment;
 use crivello_index::snippet::snippet as best_window;
 use crivello_index::{Error, merge};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -151,7 +152,7 @@ impl PySearcher {
 
     #[getter]
     fn bytes(&self) -> u64 {
-        self.0.segments().iter().map(|segment| segment.bytes()).sum()
+        self.0.segments().iter().map(Segment::bytes).sum()
     }
 }
 

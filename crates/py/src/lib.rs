@@ -18,6 +18,7 @@ mod simweb;
 mod url;
 mod visits;
 mod warc;
+mod warc_reader;
 mod workers;
 
 use pyo3::prelude::*;
@@ -39,6 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     page::register(module)?;
     near::register(module)?;
     warc::register(module)?;
+    warc_reader::register(module)?;
     workers::register(module)?;
     index::register(module)?;
     simweb::register(module)?;

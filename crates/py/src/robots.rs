@@ -59,6 +59,10 @@ impl PyRobots {
         Ok(self.rules(agent).allowed(parse(url)?.path_and_query()))
     }
 
+    fn deciding(&self, agent: &str, url: &str) -> PyResult<Option<(usize, bool)>> {
+        Ok(self.robots.deciding(agent, parse(url)?.path_and_query()))
+    }
+
     fn allowed_paths(&self, py: Python<'_>, agent: &str, paths: Vec<PyBackedStr>) -> Vec<bool> {
         let rules = self.rules(agent);
         let decisions = py.detach(|| paths.iter().map(|path| rules.allowed(path)).collect());

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crivello_crawl::page::LinkKind;
 use crivello_crawl::warc::Compression;
-use crivello_crawl::workers::{PageWorkers, Taken, WorkersConfig};
+use crivello_crawl::workers::{Feed, PageWorkers, Source, Taken, WorkersConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrow::PyBatch;
+use crate::arrow::{PyBatch, import};
 use crate::scope::PyScope;
 use crate::visits::PyVisits;
 
@@ -54,6 +54,35 @@ impl PyTaken {
     }
 }
 
+/// Pages that somebody else fetched, for page workers in the place of visits.
+#[pyclass(frozen, module = "crivello._native", name = "Feed")]
+struct PyFeed(Feed);
+
+#[pymethods]
+impl PyFeed {
+    #[new]
+    fn new() -> Self {
+        Self(Feed::default())
+    }
+
+    /// Hands over pages; how many.
+    fn put(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let pages = import(pages)?;
+        py.detach(|| self.0.put(&pages)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Nothing more comes: the workers end.
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[derive(FromPyObject)]
+enum Given<'py> {
+    Visits(PyRef<'py, PyVisits>),
+    Feed(PyRef<'py, PyFeed>),
+}
+
 /// Threads that turn fetched bytes into batches of pages, links and offers.
 #[pyclass(frozen, module = "crivello._native", name = "PageWorkers")]
 struct PyPageWorkers(Mutex<PageWorkers>);
@@ -67,12 +96,12 @@ impl PyPageWorkers {
 #[pymethods]
 impl PyPageWorkers {
     #[new]
-    #[pyo3(signature = (visits, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
+    #[pyo3(signature = (source, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
         keep_links=true, keep_text=true, warc_level=Some(1), crawl_key=0, max_decoded=64 << 20,
         recent_bytes=16 << 20))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python class
     fn new(
-        visits: &PyVisits,
+        source: Given<'_>,
         scope: &PyScope,
         follow: Vec<String>,
         threads: usize,
@@ -106,7 +135,11 @@ impl PyPageWorkers {
             max_decoded,
             recent_bytes,
         };
-        PageWorkers::new(&visits.inner(), &config)
+        let source = match source {
+            Given::Visits(visits) => Source::from(&*visits.inner()),
+            Given::Feed(feed) => Source::from(&feed.0),
+        };
+        PageWorkers::new(source, &config)
             .map(|workers| Self(Mutex::new(workers)))
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -133,5 +166,6 @@ impl PyPageWorkers {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyTaken>()?;
+    module.add_class::<PyFeed>()?;
     module.add_class::<PyPageWorkers>()
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from crivello.crawl import Crawl, Summary
 
-_WHAT, _HOW, _FETCH, _KEEP = "What to crawl", "Politeness", "Fetching", "Keeping"
+_TOLD = 20  # bad lines of a seed file; of a file that is none there would be thousands
 
 
 def _one_of(*values: str) -> Callable[[str], list[str]]:
@@ -155,7 +155,7 @@ def crawl(
         bool, typer.Option("--json", help="Print how it ended as one JSON object.")
     ] = False,
 ) -> int:
-    """Crawl from SEEDs into a directory, or go on with the crawl that it holds.
+    """Crawl from SEEDs into a directory, or go on with its crawl.
 
     Stop it at any time with Ctrl-C (or lose it to a crash): the same command with -o DIR alone
     goes on where it was. Options given again replace those of the crawl, new seeds are added.
@@ -197,7 +197,7 @@ def run(
         say(f"going on with the crawl in {output}")
         for line in view.changes(crawl.settings, crawl.changed):
             say(f"{line} (written to {output}/crivello.toml)")
-    with _stopping() as stop, view.live(crawl.settings) as on_progress:
+    with stopping() as stop, view.live(crawl.settings) as on_progress:
         summary: Summary = crawl.run(stop=stop, on_progress=on_progress)
     if as_json:
         print_json({"ending": summary.ending, **asdict(summary.status)})
@@ -231,16 +231,21 @@ def _read_seeds(path: Path) -> list[str]:
     from crivello.crawl.seeds import read_seed_file
 
     found = read_seed_file(path)
-    for problem in found.problems:
+    for problem in found.problems[:_TOLD]:
         say(f"warning: {problem}")
+    if (more := len(found.problems) - _TOLD) > 0:
+        say(f"warning: {path}: {more:,} further lines are no URL either")
     if not found.seeds:
         raise UsageError(f"{path}: holds no URL that can be crawled; write one a line")
     return found.seeds
 
 
 @contextmanager
-def _stopping() -> Iterator[Any]:
-    """A function that turns true at Ctrl-C or SIGTERM; a second Ctrl-C ends at once."""
+def stopping() -> Iterator[Any]:
+    """A function that turns true at Ctrl-C or SIGTERM; a second Ctrl-C ends at once.
+
+    One that comes when the crawl has stopped changes nothing: the process is about to end.
+    """
     asked = False
 
     def ask(number: int, _frame: FrameType | None) -> None:
@@ -255,4 +260,4 @@ def _stopping() -> Iterator[Any]:
         yield lambda: asked
     finally:
         for number, handler in old.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if asked else handler)

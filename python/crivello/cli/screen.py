@@ -31,4 +31,9 @@ def moment(microseconds: int | None) -> str:
     """A time of day for reading, in UTC."""
     if microseconds is None:
         return "never"
-    return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return clock(datetime.fromtimestamp(microseconds / 1e6, UTC))
+
+
+def clock(when: datetime) -> str:
+    """A time for reading, in UTC."""
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

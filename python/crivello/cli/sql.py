@@ -34,10 +34,11 @@ def sql(
         str, typer.Option(metavar="SIZE", help="Memory for the query; more goes to disk.")
     ] = "512MiB",
 ) -> None:
-    """Ask the tables of a crawl in SQL (DuckDB's), while it runs or afterwards.
+    """Ask the tables of a crawl in SQL, while it runs or afterwards.
 
-    Tables: urls, pages, links, robots, clusters; view urls_state: every URL with its latest
-    state (queued, stored, redirect, denied, failed). Answers are as of the last checkpoint.
+    The SQL is DuckDB's. Tables: urls, pages, links, robots, clusters; view urls_state: every
+    URL with its latest state (queued, stored, redirect, denied, failed). Answers are as of the
+    last checkpoint.
 
     \b
     Examples:

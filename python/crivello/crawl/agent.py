@@ -144,11 +144,10 @@ class Agent:
         if robots.num_rows == 0:
             return
         self.parts.tables.append("robots", robots)
-        usual = self.settings.politeness.delay
         longest = self.settings.politeness.max_crawl_delay
         for row in robots.select(["host", "crawl_delay"]).to_pylist():
             if row["crawl_delay"] is not None:
-                delay = max(usual, min(row["crawl_delay"], longest))
+                delay = min(row["crawl_delay"], longest)
                 self.parts.frontier.set_host(row["host"], delay_us=int(delay * MICROSECONDS))
         if "sitemap" in self.settings.page.follow:
             offers = rows.sitemap_offers(robots, self.parts.scope)
@@ -232,7 +231,7 @@ class Agent:
         self.parts.frontier.push(fresh)
         self.parts.counters.urls_known += fresh.num_rows
 
-    def offer_seeds(self, seeds: pa.RecordBatch) -> None:
-        """Offer the seeds; known ones are sifted out like any URL."""
-        self.parts.sieve.offer(seeds)
+    def offer(self, urls: pa.RecordBatch) -> None:
+        """Offer what no page of this run leads to; known URLs are sifted out like any."""
+        self.parts.sieve.offer(urls)
         self._sift(starving=True)

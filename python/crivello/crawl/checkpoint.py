@@ -62,10 +62,15 @@ class Checkpointer:
 
     def maybe(self) -> bool:
         """Take a checkpoint if one is due."""
-        if time.monotonic() < self._due:
+        if not self.due:
             return False
         self.take()
         return True
+
+    @property
+    def due(self) -> bool:
+        """Whether the last one is old enough."""
+        return time.monotonic() >= self._due
 
     def take(self) -> None:
         """Take a checkpoint now."""

@@ -6,19 +6,27 @@ of the memory budget and the checkpoint it goes on from.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import secrets
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from crivello import __version__
-from crivello._native import Budget, Files, Ledger, PageWorkers, Scope, Visits, now_us
+from crivello._native import Budget, Feed, Files, Ledger, PageWorkers, Scope, Visits, now_us
+from crivello.config import FILE, cold_changes
 from crivello.crawl import checkpoint, clocks, rows, seeds
 from crivello.crawl.agent import Agent, Parts
 from crivello.crawl.checkpoint import Checkpointer
 from crivello.crawl.counters import Counters
 from crivello.crawl.duplicates import DuplicateMarker
+from crivello.crawl.importer import Captures, Imported, Importer, Watch, moved, outlinks
 from crivello.crawl.status import AGENT, Status, StatusWriter
+from crivello.errors import UsageError
 from crivello.frontier import DiskFrontier, MemoryFrontier
 from crivello.sieve import MemorySieve, MercatorSieve
 from crivello.store import Snapshot, Tables, Warcs
@@ -65,6 +73,7 @@ def run(
 
     files = Files(directory, fsync=settings.store.fsync, fault=fault)
     state = checkpoint.read(files, CHECKPOINT)
+    _refuse_cold_changes(directory, settings, state)
     parts = _parts(files, settings, state)
     agent = Agent(parts, settings, now=now_us)
     indexing = _indexing(directory, settings)
@@ -84,7 +93,8 @@ def run(
         tell("running")
 
     try:
-        agent.offer_seeds(rows.urls(list(settings.crawl.seeds), depth=0))
+        agent.offer(rows.urls(list(settings.crawl.seeds), depth=0))
+        _offer_outlinks(agent, files.root)
         ending = agent.run(stop=stop, on_turn=on_turn)
         _wind_down(agent)
         if indexing is not None:
@@ -103,7 +113,51 @@ def run(
     )
 
 
-def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Parts:
+def _refuse_cold_changes(
+    directory: Path, settings: Settings, state: Mapping[str, Any] | None
+) -> None:
+    """What is on disk was shaped by settings that somebody may have edited since."""
+    made_with = (state or {}).get("settings", {})
+    for key in cold_changes(made_with, settings.cold()):
+        raise UsageError(
+            f"{directory / FILE}: {key} cannot change once a crawl is made:"
+            f" put {json.dumps(made_with[key])} back"
+        )
+
+
+def import_(
+    directory: Path, settings: Settings, warcs: list[Path], watch: Watch, *, fault: str | None
+) -> Imported:
+    """Open what is in `directory`, import archives, and leave everything sealed."""
+    files = Files(directory, fsync=settings.store.fsync, fault=fault)
+    state = checkpoint.read(files, CHECKPOINT)
+    _refuse_cold_changes(directory, settings, state)
+    feed = Feed()
+    parts = _parts(files, settings, state, feed)
+    agent = Agent(parts, settings, now=now_us)
+    status = StatusWriter(files, parts)
+    _remember(files, parts, state)
+    status.write("running")
+    try:
+        agent.offer(rows.urls([], depth=0))  # what waits in the sieve is the crawl's, not imported
+        with ExitStack() as stack:
+            snapshot = stack.enter_context(Snapshot.open(directory)) if state else None
+            captures = Captures(snapshot)
+        done = Importer(parts, feed, settings, captures).run(warcs, watch)
+        feed.close()
+        _wind_down(agent)
+    except BaseException:
+        feed.close()
+        _abandon(parts)
+        raise
+    status.write("stopped" if done.ending == "finished" else "interrupted")
+    return done
+
+
+def _parts(
+    files: Files, settings: Settings, state: dict[str, Any] | None, feed: Feed | None = None
+) -> Parts:
+    """The parts of a crawl; with a feed, those of an import: pages come from it, no link goes."""
     known: Mapping[str, Any] = state or {}
     budget = Budget(settings.memory.total)
     limits = {name: int(budget.total * share) for name, share in SHARES.items()}
@@ -129,11 +183,11 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
     unsynced = Files(files.root) if files.fsync else files
     visits = _visits(Ledger(unsynced, LEDGER), settings, limits)
     workers = PageWorkers(
-        visits,
+        visits if feed is None else feed,
         scope,
         threads=settings.page.threads or max(1, (os.cpu_count() or 2) - 1),
         token=settings.fetch.agent_name,
-        follow=list(settings.page.follow),
+        follow=list(settings.page.follow) if feed is None else [],
         max_depth=65535 if settings.crawl.max_depth is None else settings.crawl.max_depth,
         keep_links="links" in settings.store.keep,
         keep_text="text" in settings.store.keep,
@@ -158,7 +212,7 @@ def _parts(files: Files, settings: Settings, state: dict[str, Any] | None) -> Pa
             "agent": NUMBER,
             "crawl_key": crawl_key,
             "counters": counters.checkpoint(),
-            "settings_hash": settings.digest(),
+            "settings": settings.cold(),
         },
         now=now_us,
     )
@@ -257,7 +311,24 @@ def _remember(files: Files, parts: Parts, state: dict[str, Any] | None) -> None:
         parts.duplicates.remember(snapshot)
 
 
-def _abandon(parts: Parts, indexing: Background | None) -> None:
+def _offer_outlinks(agent: Agent, directory: Path) -> None:
+    """Offer the links of imported pages that are in scope, once for each import and bounds."""
+    counters, settings = agent.parts.counters, agent.settings
+    bounds = (settings.crawl.seeds, settings.page.follow)
+    of = hashlib.sha256(repr((counters.imported, bounds)).encode()).hexdigest()[:16]
+    if counters.imported == 0 or counters.outlinks_of == of or settings.crawl.max_depth == 0:
+        return
+    with Snapshot.open(directory) as snapshot:
+        for target in moved(snapshot, settings.crawl.seeds):
+            if agent.parts.scope.add(target):
+                counters.moved_seeds.append(target)
+        for links in outlinks(snapshot, settings):
+            inside = [agent.parts.scope.contains(url) for url in links["url"].to_pylist()]
+            agent.offer(links.filter(pa.array(inside, pa.bool_())))
+    counters.outlinks_of = of
+
+
+def _abandon(parts: Parts, indexing: Background | None = None) -> None:
     """After an error: ask nobody any more before the lock goes. The last checkpoint stands."""
     if indexing is not None:
         indexing.close()

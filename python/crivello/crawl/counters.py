@@ -26,6 +26,10 @@ class Counters:
     failures: Counter[str] = field(default_factory=Counter)
     duplicates: Counter[str] = field(default_factory=lambda: Counter(exact=0, near=0))
     moved_seeds: list[str] = field(default_factory=list)
+    imported: int = 0
+    """Pages that came from archives."""
+    outlinks_of: str = ""
+    """For which imports and bounds the links of imported pages have been offered."""
     _recent: deque[tuple[float, int]] = field(default_factory=deque, repr=False)
 
     def count_pages(self, pages: pa.RecordBatch) -> None:
@@ -64,6 +68,8 @@ class Counters:
             "failures": dict(self.failures),
             "duplicates": dict(self.duplicates),
             "moved_seeds": self.moved_seeds,
+            "imported": self.imported,
+            "outlinks_of": self.outlinks_of,
         }
 
     @classmethod
@@ -78,4 +84,6 @@ class Counters:
             counters.failures.update(state["failures"])
             counters.duplicates.update(state["duplicates"])
             counters.moved_seeds.extend(state["moved_seeds"])
+            counters.imported = state.get("imported", 0)
+            counters.outlinks_of = state.get("outlinks_of", "")
         return counters

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from crivello.config import FILE, OPTIONS, Settings, cold_changes
 from crivello.crawl import compose
+from crivello.crawl.importer import Imported, Watch, readable
 from crivello.crawl.lock import CrawlLock
 from crivello.crawl.seeds import normalised, stranger
 from crivello.crawl.status import AGENT, Status, read_status
-from crivello.errors import UsageError
-from crivello.store import Rows, Snapshot
+from crivello.errors import Error, UsageError
+from crivello.store import Capture, Rows, Snapshot, capture
+from crivello.units import human_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from crivello.crawl.agent import Ending
+    from crivello.crawl.why import Why
     from crivello.search import Query, Results, Searcher
 
 
@@ -83,9 +87,12 @@ class Crawl:
         seeds: Iterable[str] = (),
         config: str | Path | None = None,
         fault: str | None = None,
+        seedless: bool = False,
         **options: Unpack[Options],
     ) -> None:
+        """`seedless` lets a new crawl do without seeds, as one that begins with archives may."""
         self.path = Path(path)
+        self._seedless = seedless
         self._fault = fault
         self._searcher: Searcher | None = None
         given: dict[str, Any] = {OPTIONS[name]: value for name, value in options.items()}
@@ -103,9 +110,10 @@ class Crawl:
         settings, changed = Settings.load(config).override(given)
         every_seed = normalised([*settings.crawl.seeds, *seeds])
         settings, _ = settings.override({"crawl.seeds": every_seed})
-        if not every_seed:
+        if not every_seed and not self._seedless:
             raise UsageError("a new crawl needs at least one seed: give a URL, or --seeds FILE")
         _require_identity(settings)
+        _require_memory(settings)
         try:
             self.path.mkdir(exist_ok=True)
             settings.save(self.path / FILE)
@@ -123,7 +131,7 @@ class Crawl:
 
             settings, _ = settings.override(read_toml(Path(config)), where=str(config))
         settings, _ = settings.override(given)
-        cold = cold_changes(old, settings)
+        cold = cold_changes(old.cold(), settings.cold())
         if cold:
             raise UsageError(
                 f"{self.path}: {', '.join(cold)} cannot change once a crawl is made;"
@@ -155,9 +163,30 @@ class Crawl:
         settings, _ = self.settings.override(
             {key: value for key, value in limits.items() if value is not None}
         )
+        _require_memory(settings)
+        if not settings.crawl.seeds and settings.crawl.scope != "any":
+            raise UsageError(
+                f"{self.path}: has no seed, so nothing is in its scope; give one:"
+                f" crivello crawl URL -o {self.path}"
+            )
         with self._lock():
             return compose.run(
                 self.path, settings, stop=stop, on_progress=on_progress, fault=self._fault
+            )
+
+    def import_warcs(self, warcs: Iterable[str | Path], *, watch: Watch | None = None) -> Imported:
+        """Take in the pages of WARC files, as if they had been fetched here.
+
+        A capture (a URL at an instant) that the crawl holds is passed over, so an import that was
+        killed is simply run again.
+
+        >>> crivello.open("docs.crivello").import_warcs(["old.warc.gz"]).pages  # doctest: +SKIP
+        1200
+        """
+        paths = readable(warcs)
+        with self._lock():
+            return compose.import_(
+                self.path, self.settings, paths, watch or Watch(), fault=self._fault
             )
 
     def _lock(self) -> CrawlLock:
@@ -184,6 +213,24 @@ class Crawl:
 
             self._searcher = Searcher.open(self.path)
         return self._searcher.search(query, k, offset=offset)
+
+    def get(self, url: str) -> Capture:
+        """The latest visit of a URL, with its bytes; `crivello.Error` when there is none."""
+        wanted = capture.checked(url)
+        with Snapshot.open(self.path) as snapshot:
+            page = capture.find(snapshot, wanted)
+        if page is None:
+            raise Error(
+                f"{self.path}: holds no page of {wanted}; `crivello why {self.path} {wanted}`"
+                " says what is known of it"
+            )
+        return page
+
+    def why(self, url: str) -> Why:
+        """What became of a URL, how it was found, and which rule decided."""
+        from crivello.crawl.why import explain
+
+        return explain(self, url)
 
     @property
     def pages(self) -> TableView:
@@ -234,6 +281,22 @@ def open_crawl(path: str | Path) -> Crawl:
     return Crawl(path)
 
 
+def import_warcs(
+    path: str | Path,
+    warcs: Iterable[str | Path],
+    *,
+    watch: Watch | None = None,
+    **options: Unpack[Options],
+) -> Imported:
+    """Import WARC files into the crawl in a directory, which is made if it is not there.
+
+    >>> crivello.import_warcs("old.crivello", ["old.warc.gz"]).pages  # doctest: +SKIP
+    1200
+    """
+    paths = readable(warcs)
+    return Crawl(path, seedless=True, **options).import_warcs(paths, watch=watch)
+
+
 def _refuse_foreign(path: Path) -> None:
     if path.is_dir():
         try:
@@ -256,6 +319,15 @@ def _require_identity(settings: Settings) -> None:
         raise UsageError(
             f"{seed} is not a local host: tell its webmaster who is crawling, with"
             " --agent-name NAME and --contact URL_OR_MAIL"
+        )
+
+
+def _require_memory(settings: Settings) -> None:
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if settings.memory.total > installed:
+        raise UsageError(
+            f"memory.total is {human_size(settings.memory.total)}, but this machine has"
+            f" {human_size(installed)}: give less with --memory"
         )
 
 

@@ -67,7 +67,7 @@ def _host(url: str) -> str:
     return url.split("/", 3)[2]
 
 
-def admitted(fresh: pa.RecordBatch, now: int) -> pa.RecordBatch:
+def admitted(fresh: pa.RecordBatch, now: int, *, state: str = "queued") -> pa.RecordBatch:
     """Rows of the table `urls` for what the sieve let out."""
     hosts = [_host(url) for url in fresh["url"].to_pylist()]
     count = fresh.num_rows
@@ -81,7 +81,7 @@ def admitted(fresh: pa.RecordBatch, now: int) -> pa.RecordBatch:
             "score": fresh["score"],
             "from_hash": fresh["from_hash"],
             "from_url": fresh["from_url"],
-            "state": pa.array(["queued"] * count, pa.string()),
+            "state": pa.array([state] * count, pa.string()),
             "admitted_at": pa.array([now] * count, pa.int64()),
         }
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import fnmatch
 import ipaddress
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,9 @@ from crivello.url import normalise
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
 
 @dataclass(frozen=True)
 class SeedFile:
@@ -25,20 +30,22 @@ class SeedFile:
 
 
 def read_seed_file(path: Path) -> SeedFile:
-    """Read one URL a line; blank lines and lines that begin with `#` say nothing."""
+    """Read one URL a line; a `#` at the start of a line or after white space begins a comment."""
     try:
-        lines = path.read_text("utf-8", errors="replace").splitlines()
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: the seed file cannot be read: {error.strerror}") from None
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    lines = data.decode("utf-16" if utf16 else "utf-8-sig", errors="replace")
     seeds, problems = [], []
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
+    for number, line in enumerate(_NEWLINE.split(lines), 1):
+        text = _COMMENT.sub("", line).strip()
+        if not text:
             continue
         try:
             seeds.append(normalise(text))
         except ValueError as error:
-            problems.append(f"{path}:{number}: {text[:120]!r} is left out: {error}")
+            problems.append(f"{path}:{number}: left out: {error}")
     return SeedFile(seeds, problems)
 
 

@@ -63,7 +63,7 @@ def resident_bytes() -> int:
 class StatusWriter:
     """Keeps `agents/0/status.json` fresh."""
 
-    def __init__(self, files: Files, parts: Parts, indexing: Background | None) -> None:
+    def __init__(self, files: Files, parts: Parts, indexing: Background | None = None) -> None:
         self._files = files
         self._parts = parts
         self._indexing = indexing

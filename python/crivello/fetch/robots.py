@@ -62,6 +62,14 @@ class Robots:
         """May the agent ask for this URL of the site? ValueError if it is not an http(s) URL."""
         return self._native.allowed(agent, url)
 
+    def deciding_line(self, agent: str, url: str) -> tuple[int, bool] | None:
+        """The line (from 1) of the rule that decides, and whether it allows; None: no rule does.
+
+        >>> Robots.parse(b"User-agent: *\\nDisallow: /a").deciding_line("crivello", "http://h/ab")
+        (2, False)
+        """
+        return self._native.deciding(agent, url)
+
     def allowed_paths(self, agent: str, paths: Sequence[str]) -> list[bool]:
         """The same for many, given as path and query."""
         return self._native.allowed_paths(agent, paths)

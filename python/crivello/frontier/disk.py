@@ -95,6 +95,10 @@ class DiskFrontier:
         """Take tokens back; URLs not consumed return to the head of their queue, in order."""
         self.kernel.settle(ends)
 
+    def reserve(self, count: int) -> int:
+        """Numbers for visits that are made elsewhere (pages imported); returns the first."""
+        return self.kernel.reserve(count)
+
     def stored(self, visits: pa.UInt64Array) -> None:
         """Their page rows are in the store: no longer in flight."""
         self.kernel.stored(pa.record_batch([visits], names=["visit"]))
@@ -107,7 +111,7 @@ class DiskFrontier:
     def set_host(
         self, host: str, *, delay_us: int | None = None, hold_until: int | None = None
     ) -> None:
-        """Give a host a delay of its own, or say until when it is left alone."""
+        """Give a host a longer delay of its own, or say until when it is left alone."""
         self.kernel.set_host(host, delay_us=delay_us, hold_until=hold_until)
 
     def set_ip(self, ip: str, delay_us: int) -> None:

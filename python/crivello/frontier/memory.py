@@ -161,6 +161,12 @@ class MemoryFrontier:
             host.leased = False
             self._awake(host)
 
+    def reserve(self, count: int) -> int:
+        """Numbers for visits that are made elsewhere (pages imported); returns the first."""
+        first = self._next_visit()
+        self._visits += count
+        return first
+
     def stored(self, visits: pa.UInt64Array) -> None:
         """Their page rows are in the store: no longer in flight."""
         for visit in self._in_flight(visits):
@@ -178,7 +184,7 @@ class MemoryFrontier:
     def set_host(
         self, host: str, *, delay_us: int | None = None, hold_until: int | None = None
     ) -> None:
-        """Give a host a delay of its own, or say until when it is left alone."""
+        """Give a host a longer delay of its own, or say until when it is left alone."""
         record = self._host(host)
         before = self._lawful(record)
         record.delay_us = record.delay_us if delay_us is None else delay_us
@@ -233,8 +239,11 @@ class MemoryFrontier:
             self._ips[name] = Ip(self._local_ip_delay if local else self._ip_delay)
         return self._ips[name]
 
+    def _delay_of(self, host: Host) -> int:
+        return max(self._delay, host.delay_us or 0)
+
     def _pause(self, host: Host) -> int:
-        delay = self._delay if host.delay_us is None else host.delay_us
+        delay = self._delay_of(host)
         if self._ratio is None or host.delay_us:
             return delay
         return max(delay, int(host.busy_us / self._ratio))
@@ -250,8 +259,7 @@ class MemoryFrontier:
             return 1, 0  # its visit resolves the host, no more
         if self._ratio is not None and not host.delay_us:
             return RATIO_BURST, self._burst_us
-        delay = self._delay if host.delay_us is None else host.delay_us
-        return (1, 0) if delay or ip.delay_us else (self._burst, 0)
+        return (1, 0) if self._delay_of(host) or ip.delay_us else (self._burst, 0)
 
     def _key(self, host: Host) -> tuple[int, int, int] | None:
         """When a host may be leased: its IP's time or its own, then its turn."""
@@ -275,7 +283,7 @@ class MemoryFrontier:
 
     def _take_off(self, name: str, lease: int, limit: int, burst_us: int) -> list[tuple[Any, ...]]:
         host = self._hosts[name]
-        delay = self._delay if host.delay_us is None else host.delay_us
+        delay = self._delay_of(host)
         ip_delay = self._ips[host.ip].delay_us if host.ip else self._ip_delay
         rows = []
         for _ in range(min(limit, len(host.queue))):

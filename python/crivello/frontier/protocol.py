@@ -57,6 +57,9 @@ class Frontier(Protocol):
     def settle(self, ends: ArrowBatch) -> None:
         """Take tokens back; URLs not consumed return to the head of their queue, in order."""
 
+    def reserve(self, count: int) -> int:
+        """Numbers for visits that are made elsewhere (pages imported); returns the first."""
+
     def stored(self, visits: pa.UInt64Array) -> None:
         """Their page rows are in the store: no longer in flight."""
 
@@ -66,7 +69,7 @@ class Frontier(Protocol):
     def set_host(
         self, host: str, *, delay_us: int | None = None, hold_until: int | None = None
     ) -> None:
-        """Give a host a delay of its own, or say until when it is left alone."""
+        """Give a host a longer delay of its own, or say until when it is left alone."""
 
     def set_ip(self, ip: str, delay_us: int) -> None:
         """Give an IP a delay of its own; with 0 it does not limit how many visits it gets."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from crivello.store.capture import Capture
 from crivello.store.reader import Snapshot
 from crivello.store.sql import Rows
 from crivello.store.tables import Tables
 from crivello.store.warcs import Warcs
 
-__all__ = ["Rows", "Snapshot", "Tables", "Warcs"]
+__all__ = ["Capture", "Rows", "Snapshot", "Tables", "Warcs"]

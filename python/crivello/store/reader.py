@@ -172,7 +172,11 @@ class Snapshot:
                 try:
                     data = path.with_name(path.name + SEALING).read_bytes()
                 except FileNotFoundError:
-                    continue  # it has its name by now
+                    if path.exists():
+                        continue  # it has its name by now
+                    raise Error(
+                        f"{path}: is gone, though the manifest names it; restore it from a copy"
+                    ) from None
                 parts.append(_fitted(pq.read_table(pa.BufferReader(data)), schema))
         return pa.concat_tables(parts) if parts else schema.empty_table()
 
@@ -239,6 +243,12 @@ def _checkpoints(root: Path) -> list[dict[str, Any]]:
             raise Error(f"{path}: cannot be read: {error.strerror}") from None
         state.setdefault("agent", int(path.parent.name))
         found.append(state)
+    sealed = None if found else next(root.glob("tables/*/*.parquet"), None)
+    if sealed is not None:  # it got its name after a checkpoint
+        raise Error(
+            f"{root}: no {NAME} can be found in agents/, though there are sealed rows"
+            f" ({sealed.name}); restore it from a copy"
+        )
     return found
 
 

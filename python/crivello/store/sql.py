@@ -37,7 +37,7 @@ from urls u
 left join (
     select url_hash, unnest(arg_max(
         {visit: visit, fetched_at: fetched_at, status: status, error: error,
-         redirect_to: redirect_to}, visit))
+         redirect_to: redirect_to}, {fetched_at: fetched_at, visit: visit}))
     from pages group by url_hash
 ) p using (url_hash)
 """

@@ -8,7 +8,7 @@ const MONTHS: [&str; 12] =
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar; eras of 400 years, each year
 /// beginning in March (Hinnant, *chrono-compatible low-level date algorithms*).
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);

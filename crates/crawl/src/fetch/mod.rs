@@ -34,6 +34,7 @@ mod visit;
 mod visits;
 
 pub use config::{ConfigError, VisitsConfig};
+pub(crate) use date::days_from_civil;
 pub use date::parse_http_date;
 pub use limits::Permit;
 pub use outcome::{End, FetchError, Fetched, Outcome, Response, RobotsFetched};

@@ -119,6 +119,9 @@ impl Response {
         let (Some(version), Some(code)) = (parsed.version, parsed.code) else {
             return Err(FetchError::Protocol("no status line"));
         };
+        if code < 100 {
+            return Err(FetchError::Protocol("no status code"));
+        }
         let base = head.as_ptr().addr();
         let span = |part: &[u8]| {
             let start = part.as_ptr().addr().wrapping_sub(base) as u32;
@@ -316,7 +319,12 @@ mod tests {
 
     #[test]
     fn other_protocols_are_refused() {
-        for head in ["HTTP/2.0 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "<html>\n\n"] {
+        for head in [
+            "HTTP/2.0 200 OK\r\n\r\n",
+            "ICY 200 OK\r\n\r\n",
+            "<html>\n\n",
+            "HTTP/1.1 000 Zero\r\n\r\n",
+        ] {
             assert_eq!(response(head).unwrap_err().class(), "protocol", "{head:?}");
         }
     }

@@ -14,7 +14,7 @@ const LONGEST_BACKOFF: i64 = 60;
 pub(super) struct Numbers {
     /// The host's address, once resolved: an index of the frontier's IPs.
     pub(super) ip: Option<u32>,
-    /// A delay of its own, instead of the frontier's.
+    /// A delay of its own, if longer than the frontier's.
     pub(super) delay_us: Option<u64>,
     /// When a lease under which something was requested ended last (0: never).
     pub(super) ended: i64,
@@ -28,7 +28,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub(super) fn delay(&self, options: &Options) -> u64 {
-        self.delay_us.unwrap_or(options.delay_us)
+        self.delay_us.map_or(options.delay_us, |own| own.max(options.delay_us))
     }
 
     /// Whether bursts are measured by time: not at a host with a delay of its own.

@@ -132,6 +132,13 @@ impl Frontier {
         (key.0 <= now).then_some(host)
     }
 
+    /// Takes `count` numbers of visits for pages that came by another way; the first of them.
+    pub fn reserve(&mut self, count: u32) -> u64 {
+        let first = self.next_visit();
+        self.visits += u64::from(count);
+        first
+    }
+
     fn next_visit(&self) -> u64 {
         (u64::from(self.options.agent) << 48) | (self.visits + 1)
     }

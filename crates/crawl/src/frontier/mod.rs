@@ -230,8 +230,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Changes a host's numbers: its own delay, and until when it is left alone (an earlier time
-    /// than before lifts a hold).
+    /// Changes a host's numbers: its own delay (the longer of it and the frontier's counts), and
+    /// until when it is left alone (an earlier time than before lifts a hold).
     pub fn set_host(&mut self, host: &str, delay_us: Option<u64>, hold_until: Option<i64>) {
         let host = self.host_id(host);
         self.change(host, |numbers| {

@@ -62,10 +62,13 @@ fn decode(raw: &str, references: bool, in_attribute: bool, replace_nul: bool) ->
     Cow::Owned(decoded)
 }
 
+/// The most characters of a title, a description and other values on one line.
+pub const MAX_LINE: usize = 4096;
+
 /// A value on one line: references resolved, white space at the ends dropped and within
-/// collapsed.
+/// collapsed, at most [`MAX_LINE`] characters.
 pub fn line(raw: &str) -> String {
-    collapse(&attribute(raw), usize::MAX)
+    collapse(&attribute(raw), MAX_LINE)
 }
 
 /// Collapses white space to single spaces and drops it at both ends; keeps at most `limit`

@@ -465,7 +465,7 @@ impl<'a> Scan<'a> {
     fn finish(mut self) -> Facts {
         self.close_anchor();
         let links: Vec<Link> = self.links.into_links();
-        let title = self.title.map(|title| decode::collapse(&title, usize::MAX));
+        let title = self.title.map(|title| decode::collapse(&title, decode::MAX_LINE));
         Facts {
             title: title.unwrap_or_default(),
             robots_flags: self.robots,

@@ -108,6 +108,15 @@ pub struct Link {
     pub anchor: String,
 }
 
+/// Whether a reference says that it is a URL of the web.
+pub fn is_absolute(href: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| {
+        href.as_bytes()
+            .get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
+    })
+}
+
 /// What the URL parser does first with a reference.
 pub fn clean_href(raw: &str) -> Cow<'_, str> {
     let odd = |b: u8| b <= b' ' || b == b'&';

@@ -1,5 +1,7 @@
 //! What a body is: the media type stated, or found in its first bytes.
 
+use crate::coding;
+
 /// How a body is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -22,13 +24,23 @@ pub(super) fn charset_of(content_type: &str) -> Option<&str> {
     })
 }
 
+/// Whether it is `type/subtype` in the characters of RFC 9110 §5.6.2 and, as RFC 6838 §4.2 has
+/// it, of at most 127 each: anything else is as good as unstated.
+fn well_formed(essence: &str) -> bool {
+    let token = |name: &str| {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        (1..=127).contains(&name.len()) && name.bytes().all(allowed)
+    };
+    essence.split_once('/').is_some_and(|(main, sub)| token(main) && token(sub))
+}
+
 /// The media type in lower case, and how to read the body. A type stated is believed, except
 /// that XML says by its root what it is, and that HTML is often the label of a feed.
 pub(super) fn classify(content_type: Option<&str>, body: &[u8]) -> (String, Form) {
     let stated = content_type
         .and_then(|value| value.split([';', ',']).next())
         .map(|essence| essence.trim_ascii().to_ascii_lowercase())
-        .filter(|essence| essence.contains('/'))
+        .filter(|essence| well_formed(essence))
         .filter(|essence| {
             !matches!(essence.as_str(), "unknown/unknown" | "application/unknown" | "*/*")
         });
@@ -42,7 +54,7 @@ pub(super) fn classify(content_type: Option<&str>, body: &[u8]) -> (String, Form
             _ => (mime, Form::Html),
         },
         "application/xhtml+xml" => (mime, Form::Html),
-        "text/xml" | "application/xml" => {
+        "text/xml" | "application/xml" | "text/x-xml" | "application/x-xml" => {
             let form = root(body).map_or(Form::Xml, |(_, form)| form);
             (mime, form)
         }
@@ -99,6 +111,17 @@ fn root(body: &[u8]) -> Option<(&'static str, Form)> {
         () if declared => Some(("text/xml", Form::Xml)),
         () => None,
     }
+}
+
+/// The content of a file packed with gzip, if it is one that is read for its links: sitemaps and
+/// feeds are often served so, with a type that says no more than that they are packed.
+pub(super) fn unpacked(body: &[u8], limit: usize) -> Option<(Vec<u8>, Form)> {
+    if !body.starts_with(b"\x1f\x8b") {
+        return None;
+    }
+    let (_, form) = sniff(&coding::decode("gzip", body, SNIFFED).body);
+    matches!(form, Form::Xml | Form::Plain)
+        .then(|| (coding::decode("gzip", body, limit).body.into_owned(), form))
 }
 
 /// The type of a body that nobody stated.

@@ -93,17 +93,13 @@ pub fn extract(html: &str, agent_token: &str) -> Facts {
 /// directives.
 pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
     let (mime, form) = mime::classify(input.content_type, input.body);
-    let (facts, charset) = if form == Form::Binary {
-        (Facts::default(), "")
-    } else {
+    let (facts, charset) = if form != Form::Binary {
         let declared = input.content_type.and_then(mime::charset_of);
-        let (text, encoding) = charset::decode(input.body, declared, form == Form::Html);
-        let facts = match form {
-            Form::Html => html::scan(&text, agent_token),
-            Form::Xml => xml::scan(&text),
-            Form::Plain | Form::Binary => Facts { text: plain(&text), ..Facts::default() },
-        };
-        (facts, encoding.name())
+        read(input.body, form, declared, agent_token)
+    } else if let Some((body, form)) = mime::unpacked(input.body, text::LIMIT) {
+        read(&body, form, None, agent_token)
+    } else {
+        (Facts::default(), "")
     };
     Page {
         mime,
@@ -121,12 +117,35 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
     }
 }
 
-/// Plain text keeps its lines.
-fn plain(text: &str) -> String {
+fn read(
+    body: &[u8],
+    form: Form,
+    declared: Option<&str>,
+    agent_token: &str,
+) -> (Facts, &'static str) {
+    let (text, encoding) = charset::decode(body, declared, form == Form::Html);
+    let facts = match form {
+        Form::Html => html::scan(&text, agent_token),
+        Form::Xml => xml::scan(&text),
+        Form::Plain | Form::Binary => plain(&text),
+    };
+    (facts, encoding.name())
+}
+
+/// Plain text keeps its lines. If every line is a URL, it is a sitemap in text form.
+fn plain(text: &str) -> Facts {
     let mut writer = text::TextWriter::new(text.len());
     writer.begin_pre();
     writer.push(text, tokeniser::Text::Cdata);
-    writer.into_string()
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_url = |line: &str| links::is_absolute(line) && !line.contains(char::is_whitespace);
+    let mut links = links::LinkSet::default();
+    if lines().all(is_url) {
+        for line in lines() {
+            links.add(line, LinkKind::A);
+        }
+    }
+    Facts { text: writer.into_string(), links: links.into_links(), ..Facts::default() }
 }
 
 #[cfg(test)]

@@ -158,6 +158,51 @@ fn feeds_and_sitemaps_give_items_and_further_files() {
 }
 
 #[test]
+fn what_stands_in_the_place_of_a_sitemaps_url_is_none_unless_it_is_one() {
+    let odd = page(
+        "application/x-xml",
+        "<urlset><url><loc>&x;</loc></url><url><loc>e.org/</loc></url>\
+         <url><loc>\u{a0}http://e/1\u{2000}</loc></url><url><loc><url>http://e/2</url></loc></url>\
+         </urlset>"
+            .as_bytes(),
+    );
+    assert_eq!(hrefs(&odd), [("http://e/1", "a"), ("http://e/2", "a")]);
+    let index = page("text/xml", b"<sitemapindex><sitemap>http://e/s</sitemap></sitemapindex>");
+    assert_eq!(hrefs(&index), [("http://e/s", "sitemap")]);
+    let feed = page("text/xml", b"<rss><channel><image><url>http://e/i</url></image></rss>");
+    assert_eq!(hrefs(&feed), []);
+}
+
+#[test]
+fn a_sitemap_may_be_a_list_of_urls_and_be_packed() {
+    use std::io::Write as _;
+    let gzip = |body: &[u8]| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(body).unwrap();
+        out.finish().unwrap()
+    };
+    let list = b"\xef\xbb\xbfhttp://e/1\r\n\n HTTPS://e/2?a&b\n";
+    let expected = [("http://e/1", "a"), ("HTTPS://e/2?a&b", "a")];
+    assert_eq!(hrefs(&page("text/plain", list)), expected);
+    assert_eq!(hrefs(&page("application/x-gzip", &gzip(list))), expected);
+    assert_eq!(hrefs(&page("text/plain", b"http://e/1\nand more")), []);
+    let xml = gzip(b"<urlset><url><loc>http://e/1</loc></url></urlset>");
+    for content_type in ["application/gzip", "application/octet-stream", "no type"] {
+        assert_eq!(hrefs(&page(content_type, &xml)), [("http://e/1", "a")]);
+    }
+    assert_eq!(hrefs(&page("application/gzip", &gzip(b"<html><a href=http://e/1>"))), []);
+    let bomb = page("application/gzip", &gzip(&b"<urlset>".repeat(8 << 20)));
+    assert!(bomb.text.len() <= super::text::LIMIT);
+}
+
+#[test]
+fn a_type_that_is_none_is_as_good_as_unstated() {
+    for bad in ["text", "a/b/c", "a /b", &format!("a/{}", "b".repeat(128)), "/", "te\u{e9}t/x"] {
+        assert_eq!(page(bad, b"<html>x").mime, "text/html", "{bad}");
+    }
+}
+
+#[test]
 fn a_binary_body_has_no_text_and_plain_text_no_links() {
     let image = page("image/png", b"\x89PNG <a href=x>");
     assert_eq!((image.text.as_str(), image.links.len(), image.charset), ("", 0, ""));
@@ -251,6 +296,13 @@ fn what_is_kept_of_a_page_is_bounded() {
     assert_eq!(page.links.len(), super::links::MAX_LINKS);
     assert!(page.text.len() <= super::text::LIMIT);
     assert!(page.text.len() > super::text::LIMIT - 8);
+    let title = html(&format!(
+        "<title>{}</title><meta name=description content='{}'>",
+        "t ".repeat(9999),
+        "d".repeat(9999)
+    ));
+    assert_eq!(title.title.len(), 4095);
+    assert_eq!(title.description.len(), 4096);
     let long = html(&format!("<a href=x>{}</a><a href={}>", "ab ".repeat(9999), "y".repeat(9999)));
     assert_eq!(long.links.len(), 1);
     assert_eq!(long.links[0].anchor.chars().count(), super::links::MAX_ANCHOR);

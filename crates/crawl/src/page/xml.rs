@@ -1,5 +1,7 @@
 //! Textual XML: RSS, Atom, sitemaps and whatever else carries `<loc>`, `<link>` or text.
 //!
+//! A sitemap's `loc` must be a whole URL, as its protocol says: what else stands there is none.
+//!
 //! The tokens are those of HTML with CDATA sections everywhere, which real feeds, often no
 //! well-formed XML, survive better than a strict parser. Names are compared without their
 //! prefix and case.
@@ -9,7 +11,7 @@ use std::borrow::Cow;
 use super::Facts;
 use super::decode;
 use super::elements::{Attributes, Slot};
-use super::links::{LinkKind, LinkSet, clean_decoded, clean_href};
+use super::links::{self, LinkKind, LinkSet, clean_decoded, clean_href};
 use super::text::TextWriter;
 use super::tokeniser::{Content, Name, Sink, Text, tokenise};
 
@@ -20,7 +22,7 @@ const MAX_FIELD: usize = 1 << 14;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     None,
-    /// `loc` of a sitemap; `image:loc` is an image.
+    /// `loc` of a sitemap, or what is written in its place; `image:loc` is an image.
     Loc,
     ImageLoc,
     Link,
@@ -36,6 +38,8 @@ struct Scan<'a> {
     links: LinkSet,
     local: &'a str,
     attributes: Attributes<'a>,
+    /// The document is a sitemap or an index of them.
+    is_sitemap: bool,
     /// Inside `<sitemap>` of a sitemap index.
     in_sitemap: bool,
     /// Inside an item or entry, whose titles are not the document's.
@@ -52,6 +56,7 @@ pub(super) fn scan(xml: &str) -> Facts {
         links: LinkSet::default(),
         local: "",
         attributes: Attributes::default(),
+        is_sitemap: false,
         in_sitemap: false,
         in_item: false,
         field: Field::None,
@@ -86,6 +91,7 @@ impl<'a> Sink<'a> for Scan<'a> {
                 Field::ImageLoc
             }
             "loc" => Field::Loc,
+            "url" | "sitemap" if self.is_sitemap && !prefixed => Field::Loc,
             "link" => Field::Link,
             "guid" => Field::Guid,
             "title" => Field::Title,
@@ -108,6 +114,7 @@ impl<'a> Sink<'a> for Scan<'a> {
         self.text.line();
         let lower = self.local.to_ascii_lowercase();
         match lower.as_str() {
+            "urlset" | "sitemapindex" => self.is_sitemap = true,
             "sitemap" => self.in_sitemap = true,
             "item" | "entry" => self.in_item = true,
             "feed" | "rss" | "html" => {
@@ -126,20 +133,20 @@ impl<'a> Sink<'a> for Scan<'a> {
     fn close(&mut self, name: Name<'a>) {
         self.text.line();
         match std::mem::replace(&mut self.field, Field::None) {
-            Field::Loc if self.in_sitemap => self.refer(LinkKind::Sitemap),
-            Field::Loc | Field::Link => self.refer(LinkKind::A),
-            Field::Guid if self.value.trim_ascii_start().starts_with("http") => {
-                self.refer(LinkKind::A);
+            Field::Loc if links::is_absolute(self.value.trim()) => {
+                self.refer(if self.in_sitemap { LinkKind::Sitemap } else { LinkKind::A });
             }
+            Field::Link => self.refer(LinkKind::A),
+            Field::Guid if links::is_absolute(self.value.trim()) => self.refer(LinkKind::A),
             Field::ImageLoc => self.refer(LinkKind::Img),
             Field::Title if !self.in_item && self.facts.title.is_empty() => {
-                self.facts.title = decode::collapse(&self.value, usize::MAX);
+                self.facts.title = decode::collapse(&self.value, decode::MAX_LINE);
             }
             Field::Description if !self.in_item && self.facts.description.is_empty() => {
-                self.facts.description = decode::collapse(&self.value, usize::MAX);
+                self.facts.description = decode::collapse(&self.value, decode::MAX_LINE);
             }
             Field::Language if self.facts.lang.is_none() => {
-                self.facts.lang = Some(decode::collapse(&self.value, usize::MAX));
+                self.facts.lang = Some(decode::collapse(&self.value, decode::MAX_LINE));
             }
             _ => {}
         }
@@ -157,7 +164,7 @@ impl<'a> Sink<'a> for Scan<'a> {
 
 impl Scan<'_> {
     fn refer(&mut self, kind: LinkKind) {
-        self.links.add(&clean_decoded(Cow::Borrowed(&self.value)), kind);
+        self.links.add(&clean_decoded(Cow::Borrowed(self.value.trim())), kind);
     }
 
     /// `<link href rel>` of Atom and of XHTML in sitemaps: the feed itself and its other pages

@@ -90,10 +90,19 @@ impl Robots {
     pub fn rules(&self, agent: &str) -> Rules {
         Rules::compile(
             self.records.iter().map(|record| {
-                (record.kind, &self.text[record.start as usize..record.end as usize])
+                let value = &self.text[record.start as usize..record.end as usize];
+                (record.kind, value, record.start)
             }),
             agent,
         )
+    }
+
+    /// The line, counted from 1, of the rule that decides about a path and query for an agent,
+    /// and whether it allows; `None` when no rule matches, so that it may be asked for.
+    pub fn deciding(&self, agent: &str, path_and_query: &str) -> Option<(usize, bool)> {
+        let (allow, at) = self.rules(agent).decide(path_and_query)?;
+        let line = lines(&self.text).find(|line| line.start == at as usize)?;
+        Some((line.number, allow))
     }
 
     /// The values of all `Sitemap` records, as they stand in the file.

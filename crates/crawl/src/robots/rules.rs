@@ -27,6 +27,8 @@ struct Head {
     mask: u64,
     start: u32,
     end: u32,
+    /// Where the value of its line begins in the file.
+    at: u32,
     allow: bool,
     anchored: bool,
     /// The head is the whole pattern.
@@ -37,6 +39,7 @@ struct Pattern {
     canonical: Vec<u8>,
     anchored: bool,
     allow: bool,
+    at: u32,
 }
 
 /// What the groups of one name say together.
@@ -52,8 +55,14 @@ struct Group {
 impl Rules {
     /// May the agent ask for this path and query? `/robots.txt` is always allowed.
     pub fn allowed(&self, path_and_query: &str) -> bool {
+        self.decide(path_and_query).is_none_or(|(allow, _)| allow)
+    }
+
+    /// The rule that decides, if one matches: whether it allows, and where the value of its line
+    /// begins in the file.
+    pub(super) fn decide(&self, path_and_query: &str) -> Option<(bool, u32)> {
         if self.heads.is_empty() || path_and_query == "/robots.txt" {
-            return true;
+            return None;
         }
         let path = pattern::canonical_path(path_and_query.as_bytes());
         let head = word(&path);
@@ -63,10 +72,10 @@ impl Rules {
             }
             let text = || &self.text[rule.start as usize..rule.end as usize];
             if rule.whole || pattern::matches(text(), rule.anchored, &path) {
-                return rule.allow;
+                return Some((rule.allow, rule.at));
             }
         }
-        true
+        None
     }
 
     /// Seconds to leave between two requests; the longest if several are given.
@@ -87,13 +96,13 @@ impl Rules {
     /// A group is a run of user-agent lines and the rules up to the next such run; only a rule
     /// ends the run. Other records go to the agents that the run has named so far.
     pub(super) fn compile<'a>(
-        records: impl Iterator<Item = (Kind, &'a [u8])>,
+        records: impl Iterator<Item = (Kind, &'a [u8], u32)>,
         agent: &str,
     ) -> Self {
         let token = token(agent.as_bytes());
         let (mut ours, mut all) = (Group::default(), Group::default());
         let (mut for_us, mut for_all, mut rule_seen) = (false, false, false);
-        for (kind, value) in records {
+        for (kind, value, at) in records {
             match kind {
                 Kind::UserAgent => {
                     if rule_seen {
@@ -110,10 +119,10 @@ impl Rules {
                 _ => {}
             }
             if for_us {
-                ours.add(kind, value);
+                ours.add(kind, value, at);
             }
             if for_all && !ours.named {
-                all.add(kind, value);
+                all.add(kind, value, at);
             }
         }
         if ours.named { ours.compile() } else { all.compile() }
@@ -121,9 +130,9 @@ impl Rules {
 }
 
 impl Group {
-    fn add(&mut self, kind: Kind, value: &[u8]) {
+    fn add(&mut self, kind: Kind, value: &[u8], at: u32) {
         match kind {
-            Kind::Allow | Kind::Disallow => self.add_rule(kind == Kind::Allow, value),
+            Kind::Allow | Kind::Disallow => self.add_rule(kind == Kind::Allow, value, at),
             Kind::CrawlDelay => {
                 let delay = extra::seconds(value);
                 self.crawl_delay = delay
@@ -138,7 +147,7 @@ impl Group {
         }
     }
 
-    fn add_rule(&mut self, allow: bool, value: &[u8]) {
+    fn add_rule(&mut self, allow: bool, value: &[u8], at: u32) {
         if value.is_empty() {
             return;
         }
@@ -150,9 +159,9 @@ impl Group {
             slash.filter(|slash| allow && canonical[*slash..].starts_with(b"/index.htm"))
         {
             let directory = canonical[..=slash].to_vec();
-            self.patterns.push(Pattern { canonical: directory, anchored: true, allow });
+            self.patterns.push(Pattern { canonical: directory, anchored: true, allow, at });
         }
-        self.patterns.push(Pattern { canonical, anchored, allow });
+        self.patterns.push(Pattern { canonical, anchored, allow, at });
     }
 
     fn compile(mut self) -> Rules {
@@ -164,7 +173,7 @@ impl Group {
         });
         let mut text = Vec::new();
         let mut heads = Vec::with_capacity(self.patterns.len());
-        for Pattern { canonical, anchored, allow } in self.patterns {
+        for Pattern { canonical, anchored, allow, at } in self.patterns {
             let literal = memchr::memchr(b'*', &canonical).unwrap_or(canonical.len()).min(8);
             let start = text.len() as u32;
             text.extend_from_slice(&canonical);
@@ -173,6 +182,7 @@ impl Group {
                 mask: if literal == 8 { u64::MAX } else { (1 << (8 * literal)) - 1 },
                 start,
                 end: text.len() as u32,
+                at,
                 allow,
                 anchored,
                 whole: literal == canonical.len() && !anchored,

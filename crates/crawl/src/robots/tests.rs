@@ -249,3 +249,14 @@ fn any_bytes_are_a_robots_txt() {
         }
     }
 }
+
+#[test]
+fn the_deciding_line_is_the_one_of_the_longest_match() {
+    let body = b"\xef\xbb\xbfUser-agent: *\r\n# all\r\nDisallow: /a\r\nAllow: /a/b\r\n\r\n\
+                 User-agent: other\nDisallow: /\n";
+    let robots = Robots::parse(body);
+    assert_eq!(robots.deciding("crivello", "/a/x"), Some((3, false)));
+    assert_eq!(robots.deciding("crivello", "/a/b/c"), Some((4, true)));
+    assert_eq!(robots.deciding("crivello", "/c"), None);
+    assert_eq!(robots.deciding("other", "/c"), Some((7, false)));
+}

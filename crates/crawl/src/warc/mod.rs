@@ -15,6 +15,7 @@
 
 mod cdxj;
 mod head;
+pub mod read;
 mod text;
 
 use std::io;
@@ -24,6 +25,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use sha1::{Digest, Sha1};
 
 pub use cdxj::{Capture, cdxj_line, surt};
+pub use read::parse_date;
 pub use text::{base32, date, timestamp};
 
 /// Profile of a revisit record whose payload is the same bytes as the original's.
