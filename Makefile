@@ -7,6 +7,7 @@ CACHE ?= $(HOME)/.cache/crivello
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 export SITES_CACHE ?= $(CACHE)/sites
+export BENCH_CACHE ?= $(CACHE)/bench
 PYTHON := .venv/bin/python
 CARGO = scripts/claim.sh && $$(scripts/setup.sh --cargo)
 
@@ -22,10 +23,11 @@ build: setup ## the extension, development profile (what the tests run)
 release: setup ## the extension, optimised (what the demo and the benchmarks run)
 	@scripts/build.sh release
 
-demo: release ## crawl a simulated web and look at what was found
+demo: release ## crawl a simulated web, look at what was found, search it
 	@$(PYTHON) scripts/demo.py
 
 test: build ## Rust and Python tests
+	@scripts/setup.sh --browser
 	$(CARGO) test --workspace --exclude crivello-py --locked
 	$(PYTHON) -m pytest
 
@@ -36,7 +38,7 @@ lint: build ## formatting, lints, types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 
-bench: release ## benchmarks; figures go to bench/out
+bench: release ## benchmarks beside their peers; the report goes to bench/out
 	$(PYTHON) -m bench
 
 docs: build ## check the documentation and build its site

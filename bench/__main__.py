@@ -1,24 +1,30 @@
-"""Run benchmarks one after another: `python -m bench [NAME...]`, after `make release`.
+"""Run benchmarks one after another, after `make release`:
 
-Each file of this folder answers one question and is a program of its own, `python -m bench.NAME`.
-What it prints goes to the screen and, under a head that says on what it was measured, to
-`bench/out/NAME.txt`.
+    python -m bench [NAME...] [OPTION...]     all, or those named (with options of theirs)
+    python -m bench report [--docs]           the report of what lies in bench/out
+
+Each file of this folder answers one question and is a program of its own, run by the Python of an
+environment in the cache that holds the peers (`scripts/setup.sh --bench`). What it prints goes to
+the screen and, under a head that says on what it was measured, to `bench/out/NAME.txt`; figures go
+to `bench/out/NAME.json`. All together they end in `bench/out/report.md`, `report.json` and
+`report.svg`, which `--docs` also writes to `docs/benchmarks.md` and `docs/benchmarks.svg`.
 """
 
 from __future__ import annotations
 
 import datetime
+import itertools
+import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 OUT = HERE / "out"
-PACKAGES = ("crivello", "pyarrow", "selectolax", "protego", "fastwarc", "warcio")
 
 
 def names() -> list[str]:
@@ -46,17 +52,11 @@ def machine() -> str:
     )
 
 
-def versions() -> str:
-    """Of Python, of crivello with its commit, and of the peers."""
-    found = [f"Python {platform.python_version()}"]
-    for package in PACKAGES:
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    git = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
-    return ", ".join([*found, f"commit {commit.stdout.strip() or 'unknown'}"])
+def commit() -> str:
+    """What is measured."""
+    git = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 def build() -> str:
@@ -68,26 +68,35 @@ def build() -> str:
 
 
 def environment() -> dict[str, str]:
-    """With the cargo that builds crivello in front, for kernels measured in Rust."""
+    """With crivello, and the cargo that builds it in front, for kernels measured in Rust."""
     setup = [ROOT / "scripts" / "setup.sh", "--cargo"]
     cargo = Path(subprocess.check_output(setup, text=True).strip())
-    return {**os.environ, "PATH": f"{cargo.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    path = f"{cargo.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python")}
 
 
-def run(name: str) -> bool:
+def python() -> str:
+    """The Python of the environment that holds the peers."""
+    setup = [ROOT / "scripts" / "setup.sh", "--bench"]
+    return subprocess.check_output(setup, text=True).strip()
+
+
+def run(name: str, options: list[str]) -> bool:
     """Run one benchmark in sight, keep what it says; whether it succeeded."""
-    head = [
-        f"command   python -m bench.{name}",
-        f"machine   {machine()}",
-        f"versions  {versions()}",
-        f"build     {build()}",
-        f"date      {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
-    ]
+    facts = {
+        "command": shlex.join(["python", "-m", "bench", name, *options]),
+        "machine": machine(),
+        "versions": f"Python {platform.python_version()}, crivello at commit {commit()}",
+        "build": build(),
+        "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
+    }
+    head = [f"{key:9} {value}" for key, value in facts.items()]
     print(f"\n== {name}", *head, "", sep="\n", flush=True)
     OUT.mkdir(exist_ok=True)
+    (OUT / f"{name}.json").unlink(missing_ok=True)
     with (OUT / f"{name}.txt").open("w", encoding="utf-8") as out:
         out.write("\n".join([*head, "", ""]))
-        command = [sys.executable, "-u", "-m", f"bench.{name}"]
+        command = [python(), "-u", "-m", f"bench.{name}", *options]
         with subprocess.Popen(
             command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
         ) as process:
@@ -96,18 +105,31 @@ def run(name: str) -> bool:
                 out.write(line)
         if process.returncode != 0:
             out.write(f"\nfailed with exit code {process.returncode}\n")
+    facts["exit"] = str(process.returncode)
+    (OUT / f"{name}.run.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
     return process.returncode == 0
 
 
-def main(wanted: list[str]) -> int:
+def report(options: list[str]) -> int:
+    """Put together what there is."""
+    command = [python(), "-m", "bench._report", *options]
+    return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+
+
+def main(words: list[str]) -> int:
     """Run those wanted, or all; 1 when one failed, 2 when one does not exist."""
+    if words[:1] == ["report"]:
+        return report(words[1:])
     known = names()
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
+    wanted = list(itertools.takewhile(known.__contains__, words))
+    options = words[len(wanted) :]
+    if options and not wanted:
         there = ", ".join(known)
-        print(f"bench: there is no {', '.join(unknown)}; there are {there}", file=sys.stderr)
+        print(f"bench: there is no {options[0]}; there are {there}, report", file=sys.stderr)
         return 2
-    failed = [name for name in wanted or known if not run(name)]
+    failed = [name for name in wanted or known if not run(name, options)]
+    if not wanted:
+        report([])
     if failed:
         print(f"\nbench: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

@@ -1,4 +1,6 @@
-"""Rates of the frontier, and what a queued URL costs: python bench/frontier.py [URLS] [HOSTS].
+"""How fast is the frontier, and what does a queued URL cost it?
+
+    python -m bench.frontier [URLS] [HOSTS]
 
 A power-law population of hosts on loopback addresses (no delays: bursts), URLs of about 60
 bytes. Pushed in batches of 4,096, then leased, settled and stored until nothing is left.
@@ -6,7 +8,6 @@ bytes. Pushed in batches of 4,096, then leased, settled and stored until nothing
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import time
 
 import pyarrow as pa
 
+from bench._figures import Figures
 from crivello.frontier import DiskFrontier
 
 BATCH = 4096
@@ -95,22 +97,29 @@ def measure(urls: int, hosts: int, memory: int) -> dict[str, float]:
             done += leases.num_rows
     assert done == urls
     return {
-        "push_per_s": round(urls / pushed),
-        "lease_settle_stored_per_s": round(urls / busy),
-        "memory_bytes_per_url": round(held / urls, 1),
-        "disk_bytes_per_url": round(on_disk / urls, 1),
-        "checkpoint_s": round(checkpointed, 3),
-        "open_s": round(opened, 3),
+        "pushed/s": round(urls / pushed),
+        "leased, settled, stored/s": round(urls / busy),
+        "memory B/URL": round(held / urls, 1),
+        "disk B/URL": round(on_disk / urls, 1),
+        "checkpoint s": round(checkpointed, 3),
+        "open s": round(opened, 3),
     }
 
 
 def main() -> None:
-    """Print one line of JSON a memory budget: all in memory, and most on disk."""
+    """All in memory, and most on disk."""
     urls = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     hosts = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
-    for memory in (1 << 30, MEMORY):
-        figures = measure(urls, hosts, memory)
-        print(json.dumps({"urls": urls, "hosts": hosts, "memory": memory, **figures}))
+    figures = Figures(
+        "frontier",
+        "How fast is the frontier, and what does a queued URL cost it?",
+        corpus=f"{urls:,} made-up URLs of {hosts:,} hosts",
+    )
+    rows = [
+        {"memory MiB": memory >> 20, **measure(urls, hosts, memory)} for memory in (1 << 30, MEMORY)
+    ]
+    figures.table("Pushed, leased, settled, stored", rows)
+    figures.finish()
 
 
 if __name__ == "__main__":

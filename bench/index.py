@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import html
-import json
 import random
 import re
 import statistics
@@ -25,26 +24,32 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import tantivy
 
+from bench._figures import Figures
 from crivello._native import Files, IndexBuilder, Searcher
 
-try:
-    import tantivy
-except ModuleNotFoundError:
-    tantivy = None
-
 CACHE = Path.home() / ".cache" / "crivello" / "bench-index"
-OUT = Path(__file__).parent / "out"
-PACKAGES = (
-    "apache2-doc cppreference-doc-en-html erlang-doc libboost1.74-doc libgtk-3-doc "
-    "libstdc++-12-doc postgresql-doc-15 python-django-doc python-pandas-doc python-scipy-doc "
-    "python-sympy-doc python3.11-doc qtbase5-doc-html sqlite3-doc"
-).split()
+PACKAGES = [
+    "apache2-doc",
+    "cppreference-doc-en-html",
+    "erlang-doc",
+    "libboost1.74-doc",
+    "libgtk-3-doc",
+    "libstdc++-12-doc",
+    "postgresql-doc-15",
+    "python-django-doc",
+    "python-pandas-doc",
+    "python-scipy-doc",
+    "python-sympy-doc",
+    "python3.11-doc",
+    "qtbase5-doc-html",
+    "sqlite3-doc",
+]
 CLASSES = ("t1", "and2", "and3", "or", "phrase2", "phrase3", "not")
 SEED = 20261118
 PACKAGE_BYTES = 20_000_000
@@ -159,13 +164,13 @@ class Ours:
             return ("without", *leaves)
         return leaves[0] if name == "t1" else ("any" if name == "or" else "all", leaves)
 
-    def top(self, query: Any) -> object:  # noqa: ANN401 - each engine has its own
+    def top(self, query: Any) -> object:
         return self.searcher.search(query, 10)
 
-    def count(self, query: Any) -> int:  # noqa: ANN401
+    def count(self, query: Any) -> int:
         return self.searcher.count(query)
 
-    def found(self, query: Any, count: int) -> set[int]:  # noqa: ANN401
+    def found(self, query: Any, count: int) -> set[int]:
         return set(pa.record_batch(self.searcher.search(query, count))["document"].to_pylist())
 
 
@@ -202,14 +207,14 @@ class Tantivy:
         first = occur.Should if name == "or" else occur.Must
         return kind.boolean_query([(first, leaves[0]), *((rest, leaf) for leaf in leaves[1:])])
 
-    def top(self, query: Any) -> object:  # noqa: ANN401
+    def top(self, query: Any) -> object:
         return self.searcher.search(query, 10, count=False)
 
-    def count(self, query: Any) -> int:  # noqa: ANN401
+    def count(self, query: Any) -> int:
         constant = tantivy.Query.const_score_query(query, 1.0)
         return int(self.searcher.search(constant, 1, count=True).count)
 
-    def found(self, query: Any, count: int) -> set[int]:  # noqa: ANN401
+    def found(self, query: Any, count: int) -> set[int]:
         return {place.doc for _, place in self.searcher.search(query, count).hits}
 
 
@@ -251,61 +256,46 @@ def main() -> None:
         make_corpus(path)
     documents = path.read_text("utf-8").splitlines()
     size = path.stat().st_size
-    corpus = f"{len(documents):,} sections of documentation, {size / 1e6:.1f} MB of words"
-    print(corpus)
-    tables: list[dict[str, Any]] = []
-    ratios: list[dict[str, Any]] = []
+    figures = Figures(
+        "index",
+        (__doc__ or "").partition("\n")[0],
+        f"{len(documents):,} sections of documentation, {size / 1e6:.1f} MB of words",
+        ["tantivy"],
+    )
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        engines: dict[str, Any] = {"crivello": Ours(documents, Path(one))}
-        if tantivy:
-            engines["tantivy"] = Tantivy(documents, Path(other))
+        ours, theirs = Ours(documents, Path(one)), Tantivy(documents, Path(other))
+        engines: dict[str, Any] = {"crivello": ours, "tantivy": theirs}
         rows = [
             {
                 "engine": name,
-                "MB/s": round(size / 1e6 / engine.seconds, 1),
-                "index MB": round(engine.bytes / 1e6, 1),
-                "% of text": round(100 * engine.bytes / size, 1),
+                "MB/s": size / 1e6 / engine.seconds,
+                "index MB": engine.bytes / 1e6,
+                "% of text": 100 * engine.bytes / size,
             }
             for name, engine in engines.items()
         ]
-        tables.append({"title": "build with positions, one thread", "note": "", "rows": rows})
-        print(*rows, sep="\n")
-        if tantivy:
-            built = engines["tantivy"].seconds / engines["crivello"].seconds
-            ratios.append({"what": "index build, MB/s", "value": round(built, 3), "target": 1.6})
-            small = engines["tantivy"].bytes / engines["crivello"].bytes
-            ratios.append({"what": "index size, theirs by ours", "value": round(small, 3)})
+        figures.table("build with positions, one thread", rows)
+        figures.ratio("index build, MB/s", theirs.seconds, ours.seconds, target=1.6)
+        figures.ratio("index size, theirs by ours", theirs.bytes, ours.bytes)
         queries = draw(documents, options.queries)
-        for mode in ("top", "count"):
+        for name, terms in queries.items():
+            compare(name, terms, ours, theirs)
+        print(f"{options.queries} queries a class: the same documents")
+        for mode, title, target in (("top", "top 10 by BM25", 1.43), ("count", "count", 2.5)):
             rows = []
             for name in CLASSES:
-                if tantivy and mode == "top":
-                    compare(name, queries[name], engines["crivello"], engines["tantivy"])
                 row: dict[str, Any] = {"class": name}
                 for label, engine in engines.items():
                     trees = [engine.query(name, terms) for terms in queries[name]]
-                    figures = measure(getattr(engine, mode), trees, options.rounds)
-                    row |= {f"{label} {key}": round(each, 1) for key, each in figures.items()}
-                if tantivy:
-                    value = round(row["tantivy mean"] / row["crivello mean"], 3)
-                    target = 1.43 if mode == "top" else 2.5
-                    what = f"query {name}, {'top 10' if mode == 'top' else 'count'}"
-                    ratios.append({"what": what, "value": value, "target": target})
-                    row["ratio"] = value
+                    times = measure(getattr(engine, mode), trees, options.rounds)
+                    row |= {f"{label} {key}": each for key, each in times.items()}
                 rows.append(row)
-                print(mode, row, flush=True)
-            title = "top 10 by BM25, µs" if mode == "top" else "count, µs"
-            tables.append({"title": title, "note": "", "rows": rows})
-    OUT.mkdir(exist_ok=True)
-    result = {
-        "name": "index",
-        "question": (__doc__ or "").partition("\n")[0],
-        "corpus": corpus,
-        "peers": {"tantivy": version("tantivy")} if tantivy else {},
-        "ratios": ratios,
-        "tables": tables,
-    }
-    (OUT / "index.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+            figures.table(f"{title}, µs of CPU a query", rows)
+            for row in rows:
+                what = f"query {row['class']}, {title}"
+                times = row["tantivy mean"], row["crivello mean"]
+                figures.ratio(what, *times, target=target)
+    figures.finish()
 
 
 if __name__ == "__main__":

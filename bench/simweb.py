@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import socket
 import subprocess
 import sys
@@ -19,6 +18,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
+
+from bench._figures import Figures
 
 RUN = "import typer; from crivello.cli.simweb import simweb; typer.run(simweb)"
 
@@ -68,13 +69,11 @@ def measure(accept: str, pages: int) -> dict[str, object]:
             wall, cpu = time.perf_counter() - began, cpu_seconds(server.pid) - before
             server.terminate()
         return {
-            "question": "CPU per page served",
             "gzip": bool(accept),
             "pages": pages,
-            "mean_bytes": round(size / pages),
-            "cpu_us_per_page": round(cpu / pages * 1e6, 1),
-            "pages_per_s": round(pages / wall),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "mean bytes": round(size / pages),
+            "CPU µs/page": round(cpu / pages * 1e6, 1),
+            "pages/s": round(pages / wall),
         }
 
 
@@ -82,8 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=50_000)
     pages = parser.parse_args().pages
-    for accept in ("", "Accept-Encoding: gzip\r\n"):
-        print(json.dumps(measure(accept, pages)))
+    figures = Figures("simweb", "How much CPU does simweb spend a page?")
+    rows = [measure(accept, pages) for accept in ("", "Accept-Encoding: gzip\r\n")]
+    figures.table("Pages served", rows, "the server's CPU alone")
+    figures.finish()
 
 
 if __name__ == "__main__":

@@ -23,3 +23,4 @@ if ! .venv/bin/maturin develop --locked "${flags[@]}" >"$log" 2>&1 9>&-; then
     echo "crivello: the extension could not be built (see above)" >&2
     exit 1
 fi
+echo "$profile" >.venv/.profile  # what benchmarks say they measured

@@ -1,4 +1,4 @@
-"""`make demo`: crawl a simulated web with every oddity of the real one, and look at it."""
+"""`make demo`: crawl a simulated web with every oddity of the real one, look at it, search it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import crivello
 from crivello.simweb import SimWeb
@@ -27,6 +28,8 @@ QUESTIONS = {
         where p.status = 200 group by p.url order by linked_from desc, p.url limit 5""",
 }
 
+COMMAND = Path(sys.executable).with_name("crivello")
+
 
 def main() -> int:
     """Run the demonstration; 0 when the crawl found what it should."""
@@ -37,26 +40,44 @@ def main() -> int:
             f"\nA simulated web of [b]{HOSTS} hosts[/b] and [b]{web.pages:,} pages[/b] serves on"
             f" port {web.port}: redirect loops, broken gzip, stalling hosts, traps and all.\n"
         )
-        command = ["crivello", "crawl", web.seed_url, "-o", str(DIRECTORY), "--scope", "any"]
-        command += ["--delay", "0"]
+        options = ["-o", str(DIRECTORY), "--scope", "any", "--delay", "0"]
         for rule in web.resolve:
-            command += ["--resolve", rule]
-        console.print(f"[dim]$ {shlex.join(command)}[/dim]", soft_wrap=True)
-        crawled = subprocess.run(
-            [str(Path(sys.executable).with_name("crivello")), *command[1:]], check=False
-        )
-    if crawled.returncode != 0:
-        return crawled.returncode
+            options += ["--resolve", rule]
+        if code := run(console, "crawl", web.seed_url, *options):
+            return code
     crawl = crivello.open(DIRECTORY)
     draw_outcomes(console, crawl)
     for question, query in QUESTIONS.items():
         answer(console, crawl, question, query)
+    for asked in searches(crawl):
+        console.print()
+        if code := run(console, "search", str(DIRECTORY), asked, "-k", "2"):
+            return code
     console.print(
-        f"\nIt is all in [b]{DIRECTORY}/[/b]: WARC files, and Parquet tables for any SQL engine."
+        f"\nSearch it in a browser: [b].venv/bin/crivello serve {DIRECTORY}[/b],"
+        " then open [b]http://127.0.0.1:8321/[/b]"
+        f"\n\nIt is all in [b]{DIRECTORY}/[/b]: WARC files, and Parquet tables for any SQL engine."
         f"\nTry [b].venv/bin/crivello status {DIRECTORY}[/b], or"
         f" [b].venv/bin/crivello sql {DIRECTORY} 'select * from pages limit 3' --json[/b]\n"
     )
     return 0
+
+
+def run(console: Console, *arguments: str) -> int:
+    """Show a command and run it; its exit code."""
+    console.print(Text(f"$ crivello {shlex.join(arguments)}", style="dim"), soft_wrap=True)
+    return subprocess.run([str(COMMAND), *arguments], check=False).returncode
+
+
+def searches(crawl: crivello.Crawl) -> tuple[str, str, str]:
+    """Three queries: words, a phrase, alternatives; of the title that most pages link to."""
+    rows = crawl.sql(r"""
+        select p.title from links l join pages p on p.url_hash = l.dst_hash
+        where p.status = 200 and regexp_full_match(p.title, '[A-Za-z]{3,}( [A-Za-z]{3,}){3,}')
+        group by p.url, p.title order by count(distinct l.src_hash) desc, p.url limit 1""")
+    title = next(str(row[0]) for row in rows)
+    first, second, third, fourth, *_ = title.lower().split()
+    return f"{first} {third}", f'"{second} {third}"', f"title:{first} OR {fourth} -{second}"
 
 
 def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:

@@ -43,7 +43,9 @@ PAGES = {
         "`import crivello` gives `crivello.Crawl`, `crivello.open` and the errors; the rest is"
         " imported from where it stands.",
         {
-            "crivello.crawl.crawl": "Crawl open_crawl TableView Summary Options",
+            "crivello.crawl.crawl": "Crawl open_crawl import_warcs TableView Summary Options",
+            "crivello.crawl.importer": "Imported Watch",
+            "crivello.crawl.why": "Why Step Rule Mention Copy",
             "crivello.crawl.status": "Status",
             "crivello.errors": "Error UsageError",
             "crivello.config": "Settings SettingError Described describe",
@@ -56,6 +58,7 @@ PAGES = {
         {
             "crivello.store.reader": "Snapshot",
             "crivello.store.sql": "Rows",
+            "crivello.store.capture": "Capture",
             "crivello.store.export": "export",
         },
     ),
@@ -137,11 +140,11 @@ def python_page(page: Page) -> str:
     """The page about some modules."""
     parts = [f"# {page.title}", "", page.head, "", NOTE]
     for module, names in page.modules.items():
-        tree = ast.parse((SOURCE / f"{module.replace('.', '/')}.py").read_text("utf-8"))
-        found = dict(_named(tree.body))
+        source = (SOURCE / f"{module.replace('.', '/')}.py").read_text("utf-8")
+        found = dict(_named(ast.parse(source).body))
         for name in names.split():
             where, known_as = _imported(module, name)
-            shown = _documented(*found[name], known_as)
+            shown = _documented(*found[name], known_as, source)
             parts += ["", f"## {known_as}", "", f"*in `{where}`*", "", *shown]
     return "\n".join(parts) + "\n"
 
@@ -173,12 +176,12 @@ def _named(body: list[ast.stmt]) -> Iterator[tuple[str, tuple[ast.stmt, str]]]:
                 yield target.id, (node, inspect.cleandoc(str(said)))
 
 
-def _documented(node: ast.stmt, text: str, name: str) -> list[str]:
+def _documented(node: ast.stmt, text: str, name: str, source: str) -> list[str]:
     if isinstance(node, ast.ClassDef):
         return _class(node, text)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return [*_code(_signature(node, name)), *_prose(text)]
-    return [*_code(ast.unparse(node)), *_prose(text)]
+    return [*_code(ast.get_source_segment(source, node) or ""), *_prose(text)]
 
 
 def _class(node: ast.ClassDef, text: str) -> list[str]:

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use; with --docs it makes .venv-docs, for the site.
+# With --cargo it only prints the cargo to use, with --browser it only sees to a browser for the
+# tests; with --docs it makes .venv-docs, for the site; with --bench it makes the environment of
+# the benchmarks, where the peers are, in the cache, and prints its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,6 +42,12 @@ find_python() {
     return 1
 }
 
+if [ "${1:-}" = --browser ]; then
+    command -v chromium >/dev/null || apt_install chromium ||
+        echo "crivello: chromium is missing: the tests in a browser are left out" >&2
+    exit
+fi
+
 if ! cargo=$(find_cargo); then
     apt_install cargo-web rustc-web && cargo=$(find_cargo) ||
         die "cargo $need_rust or newer is missing: install Rust with rustup, or Debian's packages cargo-web and rustc-web"
@@ -69,6 +77,15 @@ environment() {
 
 if [ "${1:-}" = --docs ]; then
     environment .venv-docs docs/requirements.lock
+elif [ "${1:-}" = --bench ]; then
+    # Clones share it: a folder for each lock file, filled by one at a time.
+    cache=${BENCH_CACHE:-$HOME/.cache/crivello/bench}
+    folder=$cache/$(sha256sum bench/requirements.lock | cut -c 1-12)
+    mkdir -p "$cache"
+    exec 9>"$cache/.lock"
+    flock 9
+    environment "$folder" bench/requirements.lock >&2
+    echo "$folder/bin/python"
 else
     environment .venv requirements.lock
 fi

@@ -254,8 +254,14 @@ class Client:
         return answer.status, mime, answer.headers.get("Location", ""), body
 
 
-def traverse(seed: str, port: int, inside: Callable[[str], bool]) -> dict[str, Answer]:
-    """Every URL inside that links lead to from the seed, and what it gave."""
+def traverse(
+    seed: str,
+    port: int,
+    inside: Callable[[str], bool],
+    *,
+    elements: tuple[str, ...] = (*ANCHORS, "meta"),
+) -> dict[str, Answer]:
+    """Every URL inside that links in such elements lead to from the seed, and what it gave."""
     client = Client(port)
     found: dict[str, Answer] = {}
     waiting, known = deque([(seed, 0)]), {seed}
@@ -269,7 +275,7 @@ def traverse(seed: str, port: int, inside: Callable[[str], bool]) -> dict[str, A
             targets = {target} if target else set()
         elif status == 200 and mime in ("text/html", "application/xhtml+xml"):
             tree, unsure = judged(decoded(body))
-            targets = read(tree, url, *ANCHORS, "meta").followed
+            targets = read(tree, url, *elements).followed
         found[url] = Answer(status, mime, len(body), depth, unsure)
         for target in sorted(targets - known):
             if inside(target):

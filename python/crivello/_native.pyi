@@ -406,6 +406,9 @@ class Page:
     simhash: int
 
 def parse_page(body: bytes, content_type: str | None = None, agent: str = "crivello") -> Page: ...
+def to_markdown(body: bytes, url: str, content_type: str | None = None) -> str:
+    """A body, its content-coding removed, as Markdown; links are absolute."""
+
 def tokenise(
     html: str, state: str = "data", last_start_tag: str = ""
 ) -> list[tuple[object, ...]]: ...

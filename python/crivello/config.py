@@ -57,6 +57,7 @@ OPTIONS = {
     "allow_private": "fetch.allow_private",
     "store": "store.keep",
     "follow": "page.follow",
+    "index": "store.index",
     "checkpoint_every": "checkpoint.every",
 }
 
@@ -350,6 +351,12 @@ class StoreSection(Section):
     )
     seal_seconds: Duration = _setting(
         900.0, "… or after this time (seconds).", hot=True, allowed=_LIMIT, gt=0
+    )
+    index: bool = _setting(
+        True,
+        "Keep an index of the pages with text, so that they can be searched.",
+        hot=True,
+        allowed="true or false",
     )
     fsync: bool = _setting(
         False,

@@ -17,9 +17,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import crivello.crawl
+import crivello.index
+from crivello._native import Files
 from crivello.cli import main
 from crivello.crawl import compose, crawl
 from crivello.crawl.checkpoint import Checkpointer
+from crivello.index import indexer, state
+from crivello.index.indexer import _Run
 from crivello.store import tables
 from crivello.store.tables import Tables
 from crivello.store.warcs import Warcs
@@ -101,6 +105,41 @@ def in_sealing() -> None:
     after(tables, "seal", 3)
 
 
+def around_naming(*, call: int) -> None:
+    """Die with the `call`-th `index.json` half written."""
+
+    def run(original: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        files, index = args
+        original(Files(files.root / "elsewhere"), index)
+        data = (files.root / "elsewhere" / state.NAME).read_bytes()
+        files.path(state.NAME + ".tmp").write_bytes(data[: len(data) // 2])
+        die()
+
+    _replace(state, "write", call, run)
+
+
+def merge_early() -> None:
+    """A small crawl merges as a large one does."""
+    indexer.MOST_SEGMENTS = indexer.MERGED_AT_ONCE = 2
+
+
+def after_merge() -> None:
+    merge_early()
+    after(_Run, "_merged")
+
+
+def in_merge() -> None:
+    """Die when what the first merge has replaced is to be removed."""
+    merge_early()
+    original = _Run._merged
+
+    def merged(self: _Run, parts: Any) -> Any:
+        before(_Run, "sweep")
+        return original(self, parts)
+
+    _Run._merged = merged  # type: ignore[method-assign]
+
+
 def after_pages(pages: int) -> None:
     """Die after the first checkpoint that holds so many pages."""
     original = Checkpointer.take
@@ -129,6 +168,12 @@ PLACES: dict[str, Callable[[], None]] = {
     "with the archive closed": lambda: after(Warcs, "finish"),
     "with all sealed and some files named": at_last_reclaim,
     "after the last checkpoint": lambda: before(Tables, "close"),
+    "with documents read and no segment written": lambda: before(_Run, "_finish", 2),
+    "with a segment written and not named": lambda: before(_Run, "publish", 2),
+    "with index.json half written": lambda: around_naming(call=2),
+    "with a segment named": lambda: before(_Run, "sweep", 4),
+    "with a merged segment written and not named": after_merge,
+    "with a merged segment named and its parts there": in_merge,
 }
 
 
@@ -172,4 +217,8 @@ if __name__ == "__main__":
         broken = functools.partial(crivello.crawl.Crawl, fault=options.fault)
         crivello.crawl.Crawl = broken  # type: ignore[misc,assignment]
         crawl.Crawl = broken  # type: ignore[misc,assignment]
+        if "index" in arguments:
+            crivello.index.Indexer = functools.partial(  # type: ignore[misc,assignment]
+                crivello.index.Indexer, fault=options.fault
+            )
     main(arguments)

@@ -10,6 +10,9 @@ from crivello.cli.crawl import crawl
 from crivello.cli.export import export
 from crivello.cli.get import get
 from crivello.cli.import_ import import_
+from crivello.cli.index import index
+from crivello.cli.search import search
+from crivello.cli.serve import serve
 from crivello.cli.simweb import simweb
 from crivello.cli.sql import sql
 from crivello.cli.status import status
@@ -47,6 +50,8 @@ def crivello(
     Begin with:
       crivello crawl https://example.org/ -o example --contact you@example.org
       crivello status example
+      crivello search example 'title:welcome OR "about us"'
+      crivello serve example
       crivello sql example 'select url, title from pages limit 10'
 
     \b
@@ -55,6 +60,6 @@ def crivello(
     """
 
 
-for _command in (crawl, status, get, why, sql, export, simweb):
+for _command in (crawl, status, search, serve, index, get, why, sql, export, simweb):
     app.command()(_command)
 app.command("import")(import_)

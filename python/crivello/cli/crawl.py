@@ -143,6 +143,10 @@ def crawl(
             " [a,area,iframe,frame,meta-refresh,redirect,sitemap,feed]",
         ),
     ] = None,
+    index: Annotated[
+        bool | None,
+        typer.Option("--index/--no-index", help="Keep an index, to search it. [--index]"),
+    ] = None,
     checkpoint_every: Annotated[
         str | None,
         typer.Option(metavar="S", help="Seconds from one checkpoint to the next. [2]"),
@@ -199,6 +203,8 @@ def run(
         print_json({"ending": summary.ending, **asdict(summary.status)})
     else:
         print(view.summary(summary, output))
+    if summary.index_problem is not None:
+        say(summary.index_problem)
     if summary.exit_code == 1:
         say(view.nothing_fetched(summary))
     return summary.exit_code

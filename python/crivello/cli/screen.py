@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
 
 def say(message: str) -> None:
     """Tell a person something, beside the output."""
     print(f"crivello: {message}", file=sys.stderr)
+
+
+def harmless(text: str) -> str:
+    """Text of somebody's page without characters that command a terminal."""
+    return _CONTROLS.sub(" ", text)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

@@ -16,8 +16,9 @@ def status(
 ) -> None:
     """Show how a crawl is doing, while it runs or afterwards.
 
-    The state is running, stopped (a limit was reached, or you stopped it), finished (nothing is
-    left) or interrupted (it did not end well; crawling into DIR again goes on).
+    The state is running, indexing (the crawl is over, its last pages are being indexed), stopped
+    (a limit was reached, or you stopped it), finished (nothing is left) or interrupted (it did
+    not end well; crawling into DIR again goes on).
 
     \b
     Examples:
@@ -38,6 +39,7 @@ def status(
         "state": facts["state"],
         "pages": f"{facts['pages_stored']:,} ({facts['pages_per_s']:,.1f}/s)",
         "URLs": f"{facts['urls_known']:,} known, {facts['urls_queued']:,} queued",
+        "index": f"{facts['documents_indexed']:,} pages",
         "hosts": f"{facts['hosts']:,}",
         "failures": view.counts(facts["failures"]),
         "duplicates": view.counts(facts["duplicates"]),

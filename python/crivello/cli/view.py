@@ -83,15 +83,25 @@ def draw(status: Status, rates: deque[float], max_pages: int | None) -> Renderab
                  "[b]failures", counts(status.failures))  # fmt: skip
     grid.add_row("[b]memory", human_size(status.memory_bytes), "[b]checkpoint",
                  age(status.checkpoint_at), "[b]duplicates", counts(status.duplicates))  # fmt: skip
+    grid.add_row("[b]indexed", f"{status.documents_indexed:,}")
     parts: list[RenderableType] = [grid]
     if max_pages:
         parts.append(ProgressBar(max_pages, min(status.pages_stored, max_pages), width=60))
+    if status.state == "indexing":
+        parts.append(_to_index(status) + "; Ctrl-C leaves it for `crivello index`")
+        return Group(*parts)
     parts.append(f"[cyan]{sparkline(rates)}[/]  {human_time(status.elapsed_s)}  Ctrl-C stops")
     return Group(*parts)
 
 
+def _to_index(status: Status) -> str:
+    return f"the crawl is over; its last pages are being indexed ({status.pages_to_index:,} to go)"
+
+
 def line(status: Status) -> str:
     """The moment in one line."""
+    if status.state == "indexing":
+        return _to_index(status)
     return (
         f"{status.pages_stored:,} pages, {status.pages_per_s:,.1f}/s, {status.urls_queued:,}"
         f" queued, {status.hosts:,} hosts, failures {counts(status.failures)},"
@@ -139,6 +149,10 @@ def summary(ended: Summary, directory: Path) -> str:
         "interrupted": f"Interrupted; `crivello crawl -o {directory}` goes on.",
     }[ended.ending]
     rate = ended.pages_this_run / status.elapsed_s if status.elapsed_s > 0 else 0.0
+    searchable = status.documents_indexed > 0
+    look = f"Look at it: crivello sql {directory} 'select url, title from pages limit 10'"
+    if searchable:
+        look = f"Search it: crivello search {directory} 'some words'"
     return "\n".join(
         (
             why,
@@ -148,8 +162,9 @@ def summary(ended: Summary, directory: Path) -> str:
             f" on {status.hosts:,} hosts",
             f"  failures    {counts(status.failures)}",
             f"  duplicates  {counts(status.duplicates)}",
+            *([f"  index       {status.documents_indexed:,} pages"] if searchable else []),
             f"  memory      {human_size(status.memory_bytes)} at most",
-            f"Look at it: crivello sql {directory} 'select url, title from pages limit 10'",
+            look,
         )
     )
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from crivello.config import Settings
     from crivello.crawl.crawl import Summary
     from crivello.frontier import Frontier
+    from crivello.index import Background
     from crivello.sieve import Sieve
 
 NUMBER = 0
@@ -46,16 +47,17 @@ LAST_WAIT_MS = 50
 
 # Shares of the memory budget; the rest is for batches on their way and for sealing.
 SHARES = {
-    "sieve": 0.20,
-    "frontier": 0.25,
+    "sieve": 0.15,
+    "frontier": 0.20,
     "bodies": 0.15,
     "robots": 0.04,
     "recent links": 0.04,
     "duplicates": 0.06,
     "spools": 0.06,
+    "index": 0.10,
 }
 # Structures that say what they hold; the others are held to their share where they grow.
-MEASURED = ("sieve", "frontier", "duplicates")
+MEASURED = ("sieve", "frontier", "duplicates", "index")
 
 
 def run(
@@ -74,26 +76,41 @@ def run(
     _refuse_cold_changes(directory, settings, state)
     parts = _parts(files, settings, state)
     agent = Agent(parts, settings, now=now_us)
-    status = StatusWriter(files, parts)
+    indexing = _indexing(directory, settings)
+    status = StatusWriter(files, parts, indexing)
     stored_before = parts.counters.pages_stored
     _remember(files, parts, state)
     status.write("running")
 
-    def on_turn() -> None:
-        status.maybe()
+    def tell(state: str) -> None:
+        status.maybe(state)
         if on_progress is not None:
-            on_progress(lambda: status.now("running"))
+            on_progress(lambda: status.now(state))
+
+    def on_turn() -> None:
+        if indexing is not None:
+            indexing.maybe(parts.tables.sealed("pages"))
+        tell("running")
 
     try:
         agent.offer(rows.urls(list(settings.crawl.seeds), depth=0))
         _offer_outlinks(agent, files.root)
         ending = agent.run(stop=stop, on_turn=on_turn)
         _wind_down(agent)
+        if indexing is not None:
+            indexing.finish(
+                parts.tables.sealed("pages"), stop=stop, on_turn=lambda: tell("indexing")
+            )
     except BaseException:
-        _abandon(parts)
+        _abandon(parts, indexing)
         raise
     final = status.write({"finished": "finished", "limit": "stopped"}.get(ending, "interrupted"))
-    return Summary(ending=ending, status=final, pages_this_run=final.pages_stored - stored_before)
+    return Summary(
+        ending=ending,
+        status=final,
+        pages_this_run=final.pages_stored - stored_before,
+        index_problem=indexing.problem if indexing is not None else None,
+    )
 
 
 def _refuse_cold_changes(
@@ -270,6 +287,16 @@ def _visits(ledger: Ledger, settings: Settings, limits: Mapping[str, int]) -> Vi
     )
 
 
+def _indexing(directory: Path, settings: Settings) -> Background | None:
+    """The indexer beside the loop, if there is something to index."""
+    if not settings.store.index or not {"pages", "text"} <= {*settings.store.keep}:
+        return None
+    from crivello.index import Background, Indexer
+
+    memory = int(settings.memory.total * SHARES["index"])
+    return Background(Indexer(directory, memory=memory, fsync=settings.store.fsync))
+
+
 def _remember(files: Files, parts: Parts, state: dict[str, Any] | None) -> None:
     """Bring back from the tables what is kept in memory only: robots.txt and page texts."""
     if state is None:
@@ -301,8 +328,10 @@ def _offer_outlinks(agent: Agent, directory: Path) -> None:
     counters.outlinks_of = of
 
 
-def _abandon(parts: Parts) -> None:
+def _abandon(parts: Parts, indexing: Background | None = None) -> None:
     """After an error: ask nobody any more before the lock goes. The last checkpoint stands."""
+    if indexing is not None:
+        indexing.close()
     parts.visits.stop()
     parts.workers.join()
     parts.tables.close()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from crivello.crawl.agent import Ending
     from crivello.crawl.why import Why
+    from crivello.search import Query, Results, Searcher
 
 
 class Options(TypedDict, total=False):
@@ -46,6 +47,7 @@ class Options(TypedDict, total=False):
     allow_private: bool
     store: Iterable[str]
     follow: Iterable[str]
+    index: bool
     checkpoint_every: float | str
 
 
@@ -56,6 +58,8 @@ class Summary:
     ending: Ending
     status: Status
     pages_this_run: int
+    index_problem: str | None = None
+    """Why not all pages are in the index, and what to do; None when they are, or need not be."""
 
     @property
     def exit_code(self) -> int:
@@ -90,6 +94,7 @@ class Crawl:
         self.path = Path(path)
         self._seedless = seedless
         self._fault = fault
+        self._searcher: Searcher | None = None
         given: dict[str, Any] = {OPTIONS[name]: value for name, value in options.items()}
         new_seeds = normalised(seeds)
         self.is_new = not (self.path / FILE).exists()
@@ -196,6 +201,18 @@ class Crawl:
         """Ask the tables `urls`, `pages`, `links`, `robots`, `clusters` in DuckDB's SQL."""
         with Snapshot.open(self.path) as snapshot:
             return snapshot.sql(query)
+
+    def search(self, query: str | Query, k: int = 10, *, offset: int = 0) -> Results:
+        """The `k` best pages for a query, after the `offset` best ones.
+
+        >>> for hit in crivello.open("docs.crivello").search("sieve -java"):   # doctest: +SKIP
+        ...     print(hit.url, hit.snippet)
+        """
+        if self._searcher is None:
+            from crivello.search import Searcher
+
+            self._searcher = Searcher.open(self.path)
+        return self._searcher.search(query, k, offset=offset)
 
     def get(self, url: str) -> Capture:
         """The latest visit of a URL, with its bytes; `crivello.Error` when there is none."""

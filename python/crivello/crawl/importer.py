@@ -14,7 +14,6 @@ the sieve, so that no crawl asks for them again. Three rules make it safe to kil
 
 from __future__ import annotations
 
-import re
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -28,6 +27,7 @@ import pyarrow.compute as pc
 from crivello._native import Feed, WarcReader, decode_content, normalise, now_us, url_hash
 from crivello.crawl import rows
 from crivello.errors import UsageError
+from crivello.store.capture import header
 from crivello.url import split
 
 if TYPE_CHECKING:
@@ -246,9 +246,8 @@ class Importer:
         if 300 <= fact["status"] < 400:
             self.done.skipped["robots.txt that moved"] += 1
             return
-        codings = re.findall(rb"(?im)^content-encoding:[ \t]*([^\r\n]*)", fact["head"])
-        coding = b",".join(codings).decode("latin-1")
-        content, _, _ = decode_content(coding, body, limit=MAX_ROBOTS)
+        codings = ",".join(header(fact["head"], "content-encoding"))
+        content, _, _ = decode_content(codings, body, limit=MAX_ROBOTS)
         parts = split(url)
         columns = {
             "host": [parts.authority],

@@ -1,4 +1,4 @@
-"""One process at a time writes a crawl."""
+"""One process at a time writes a crawl, and one its index."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from typing import Self
 
 from crivello.errors import Error
 
+CRAWLING = (
+    "is crawling into this directory; stop it first (Ctrl-C there), or choose another directory"
+)
+
+
+class LockedError(Error):
+    """Another process holds the lock."""
+
 
 class CrawlLock:
-    """An advisory lock on a file: the kernel lets it go when the process ends, however it ends."""
+    """An advisory lock on a file: the kernel lets it go when the process ends, however it ends.
 
-    def __init__(self, path: Path) -> None:
+    `taken` is what another process is told to do that holds it.
+    """
+
+    def __init__(self, path: Path, *, taken: str = CRAWLING) -> None:
         self._path = path
+        self._said = taken
         self._fd = -1
 
     def __enter__(self) -> Self:
@@ -23,7 +35,7 @@ class CrawlLock:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._fd)
-            raise _taken(self._path) from None
+            raise _taken(self._path, self._said) from None
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
         return self
@@ -35,15 +47,12 @@ class CrawlLock:
 def refuse_if_held(path: Path) -> None:
     """Raise what taking the lock would raise, before anything of the crawl is changed."""
     if is_held(path):
-        raise _taken(path)
+        raise _taken(path, CRAWLING)
 
 
-def _taken(path: Path) -> Error:
+def _taken(path: Path, said: str) -> LockedError:
     holder = path.read_text("utf-8", errors="replace").strip()
-    return Error(
-        f"{path.parent}: process {holder or '?'} is crawling into this directory;"
-        " stop it first (Ctrl-C there), or choose another directory"
-    )
+    return LockedError(f"{path.parent}: process {holder or '?'} {said}")
 
 
 def is_held(path: Path) -> bool:

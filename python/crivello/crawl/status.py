@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crivello.crawl.lock import is_held
-from crivello.errors import UsageError
+from crivello.errors import Error, UsageError
 
 if TYPE_CHECKING:
     from crivello._native import Files
     from crivello.crawl.agent import Parts
+    from crivello.index import Background
 
 WRITE_EVERY = 0.5
 AGENT = "agents/0"
@@ -29,6 +30,8 @@ class Status:
     urls_in_flight: int
     pages_stored: int
     pages_per_s: float
+    documents_indexed: int
+    pages_to_index: int
     visits: int
     bytes: int
     failures: dict[str, int]
@@ -60,9 +63,10 @@ def resident_bytes() -> int:
 class StatusWriter:
     """Keeps `agents/0/status.json` fresh."""
 
-    def __init__(self, files: Files, parts: Parts) -> None:
+    def __init__(self, files: Files, parts: Parts, indexing: Background | None = None) -> None:
         self._files = files
         self._parts = parts
+        self._indexing = indexing
         self._started = time.monotonic()
         self._written = float("-inf")
 
@@ -77,6 +81,8 @@ class StatusWriter:
             urls_in_flight=parts.frontier.in_flight,
             pages_stored=parts.counters.pages_stored,
             pages_per_s=round(parts.counters.pages_per_second(), 1),
+            documents_indexed=self._indexing.documents if self._indexing else 0,
+            pages_to_index=self._indexing.waiting if self._indexing else 0,
             visits=parts.counters.visits,
             bytes=parts.counters.bytes,
             failures=dict(parts.counters.failures),
@@ -98,12 +104,13 @@ class StatusWriter:
         parts.accounts["sieve"].set(parts.sieve.memory_bytes)
         parts.accounts["frontier"].set(parts.frontier.memory_bytes)
         parts.accounts["duplicates"].set(parts.duplicates.memory_bytes)
+        parts.accounts["index"].set(self._indexing.memory_bytes if self._indexing else 0)
         return parts.budget.report()
 
-    def maybe(self) -> None:
+    def maybe(self, state: str) -> None:
         """Write it if the last one is half a second old."""
         if time.monotonic() - self._written >= WRITE_EVERY:
-            self.write("running")
+            self.write(state)
 
     def write(self, state: str) -> Status:
         """Write it now."""
@@ -125,6 +132,18 @@ def read_status(directory: str | Path) -> dict[str, Any]:
         raise UsageError(
             f"{root}: has not been crawled yet; `crivello crawl -o {root}` begins"
         ) from None
-    if status["state"] == "running" and not is_held(root / AGENT / "lock"):
+    if status["state"] in ("running", "indexing") and not is_held(root / AGENT / "lock"):
         status["state"] = "interrupted"
+    status["documents_indexed"] = _documents_indexed(root)
     return status
+
+
+def _documents_indexed(root: Path) -> int:
+    """Pages in the index, also when `crivello index` made it; 0 when it cannot be read."""
+    from crivello.index import state
+
+    try:
+        index = state.read(root)
+    except Error:
+        return 0
+    return index.documents if index else 0

@@ -34,6 +34,11 @@ class Seal:
     segment: str
 
     @property
+    def agent(self) -> int:
+        """Whose file it is."""
+        return int(self.file.partition("-")[0])
+
+    @property
     def number(self) -> int:
         """The number shared by the file and its segment."""
         return int(self.file.removesuffix(".parquet").rpartition("-")[2])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -45,6 +46,25 @@ class _Segment:
         if len(data) < self.length or zlib.crc32(data) != self.crc:
             raise Error(f"{self.path}: is not what the checkpoint says; restore it from a copy")
         return spool.read(data, str(self.path))
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A sealed file of a table: entry `number` of an agent's manifest."""
+
+    agent: int
+    number: int
+    rows: int
+    path: Path
+
+    def open(self) -> IO[bytes]:
+        """The file, also when it has not got its name yet."""
+        for path in (self.path, self.path.with_name(self.path.name + SEALING), self.path):
+            try:
+                return path.open("rb")
+            except FileNotFoundError:
+                continue  # a crash, or a crawl that runs, leaves it so until its next step
+        raise Error(f"{self.path}: is gone, though the manifest names it; restore it from a copy")
 
 
 class Snapshot:
@@ -124,6 +144,20 @@ class Snapshot:
     def files(self, table: str) -> list[Path]:
         """The Parquet files that hold the sealed rows, but for some in `recent`."""
         return [path for path in self._sealed(table) if path.exists()]
+
+    def sealed(self, table: str) -> list[Sealed]:
+        """The sealed files of a table, of each agent in the order of its manifest.
+
+        Who follows the table remembers the last number of each agent.
+        """
+        folder = self.directory / "tables" / layout_name(table)
+        numbers: Counter[int] = Counter()
+        found = []
+        for seal in self._seals.get(table, []):
+            numbers[seal.agent] += 1
+            number = numbers[seal.agent]
+            found.append(Sealed(seal.agent, number, seal.rows, folder / seal.file))
+        return found
 
     def _sealed(self, table: str) -> Iterator[Path]:
         folder = self.directory / "tables" / layout_name(table)

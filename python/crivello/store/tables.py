@@ -176,6 +176,10 @@ class Tables:
         for name, table in self._tables.items():
             table.harvest(self._spools[name])
 
+    def sealed(self, table: str) -> int:
+        """Files of a table that the manifest of the last checkpoint names."""
+        return len(self._tables[table].manifest.entries)
+
     def sealing(self) -> int:
         """Segments that wait to be sealed or are being sealed."""
         return sum(len(spool.closed) for spool in self._spools.values())

@@ -15,6 +15,7 @@ mod elements;
 mod entities;
 mod html;
 pub mod links;
+mod markdown;
 mod mime;
 mod raw;
 mod simhash;
@@ -28,9 +29,12 @@ pub use charset::prescan;
 pub use digest::text_digest;
 pub use directives::RobotsFlags;
 pub use links::{Link, LinkKind};
+pub use markdown::markdown;
 pub use simhash::simhash;
 
 use mime::Form;
+
+use crate::url::Url;
 
 /// A response's body, its content-coding removed, and its Content-Type.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +118,21 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
         simhash: simhash(&facts.text),
         text: facts.text,
         links: facts.links,
+    }
+}
+
+/// A body as Markdown: HTML converted, plain text and XML as their text; empty for other types.
+pub fn to_markdown(input: &PageInput<'_>, url: &Url) -> String {
+    let (_, form) = mime::classify(input.content_type, input.body);
+    if form == Form::Binary {
+        return String::new();
+    }
+    let declared = input.content_type.and_then(mime::charset_of);
+    let (text, _) = charset::decode(input.body, declared, form == Form::Html);
+    match form {
+        Form::Html => markdown(&text, url),
+        Form::Xml => xml::scan(&text).text,
+        Form::Plain | Form::Binary => plain(&text).text,
     }
 }
 

@@ -21,7 +21,7 @@ const END: u8 = 3;
 
 /// What a byte does in a path: stands, is percent-encoded, separates, or ends the path.
 static PATH: [u8; 256] = {
-    let mut class = encoded(b" \"<>`{}");
+    let mut class = encoded(b" \"<>^`{}");
     class[b'/' as usize] = SLASH;
     class[b'\\' as usize] = SLASH;
     class[b'?' as usize] = END;

@@ -30,7 +30,9 @@ fn crate_deviates(input: &str, base: Option<&Url>) -> bool {
             .any(|w| w[0] == b'/' && w[1].is_ascii_alphabetic() && matches!(w[2], b':' | b'|'))
             || matches!(text.as_bytes(), [a, b':' | b'|', ..] if a.is_ascii_alphabetic())
     };
-    base.is_some() && (slashes(&flat) || after_scheme)
+    // A caret in a path: the standard has it percent-encoded since 2025.
+    flat.contains('^')
+        || base.is_some() && (slashes(&flat) || after_scheme)
         || drive(&flat)
         || base.is_some_and(|base| drive(base.path()))
 }
@@ -182,6 +184,7 @@ fn the_parser_follows_the_standard_where_the_crate_does_not() {
     assert_eq!(base.join("///test/x").unwrap().as_str(), "http://test/x");
     assert_eq!(base.join("/c:/../x").unwrap().as_str(), "http://example.org/x");
     assert_eq!(base.join("http:///h/").unwrap().as_str(), "http://h/");
+    assert_eq!(base.join("/a^b?c^d").unwrap().as_str(), "http://example.org/a%5Eb?c^d");
 }
 
 #[test]

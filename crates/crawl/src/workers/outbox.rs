@@ -10,8 +10,8 @@ use async_channel::{Receiver, Sender};
 
 use super::PageRow;
 
-/// What rows that nobody has taken yet may weigh together.
-const BYTES: usize = 32 << 20;
+/// What rows that nobody has taken yet may weigh together: as much as a batch.
+const BYTES: usize = super::BATCH_BYTES;
 
 #[derive(Default)]
 struct Held {
