@@ -217,7 +217,7 @@ class Importer:
         self._feed.put(pa.record_batch([columns[name] for name in PAGES.names], schema=PAGES))
         self.parts.sieve.offer(rows.urls(list(dict.fromkeys(urls)), depth=0))
         while count > 0:
-            taken = self.parts.workers.take(WAIT_MS)
+            taken = self.parts.workers.take(WAIT_MS, enough_pages=count)
             pages = pa.record_batch(taken.pages)
             if pages.num_rows:
                 self._store(pages, pa.record_batch(taken.links))
@@ -227,9 +227,10 @@ class Importer:
         parts = self.parts
         at = pages.schema.get_field_index("fetch_ms")
         pages = pages.set_column(at, "fetch_ms", pa.nulls(pages.num_rows, pa.float32()))
-        clusters = parts.duplicates.mark(pages)
-        if clusters.num_rows:
+        if parts.duplicates is not None:
+            clusters = parts.duplicates.mark(pages)
             parts.tables.append("clusters", clusters)
+            parts.counters.count_duplicates(clusters)
         if parts.warcs is not None:
             pages = parts.warcs.append(pages)
         if "pages" in self.settings.store.keep:
@@ -237,7 +238,6 @@ class Importer:
         if links.num_rows:
             parts.tables.append("links", links)
         parts.counters.count_pages(pages)
-        parts.counters.count_duplicates(clusters)
         parts.counters.imported += pages.num_rows
         self.done.pages += pages.num_rows
 

@@ -32,6 +32,8 @@ MOST_SEGMENTS = 10
 MERGED_AT_ONCE = 4
 BATCH_ROWS = 256
 MEMORY = 256 << 20
+BUILDER_PART = 0.6
+"""Of the memory: the rest is for rows on their way, and for writing the segment."""
 
 COLUMNS = ["url", "url_hash", "visit", "fetched_at", "lang", "title", "text"]
 _NOINDEX = 1
@@ -67,7 +69,7 @@ class Indexer:
         self.memory_bytes = 0
         """What the segment under construction holds."""
         self._files = Files(self.root, fsync=fsync, fault=fault)
-        self._memory = memory
+        self._memory = int(memory * BUILDER_PART)
 
     def update(
         self,

@@ -45,6 +45,20 @@ pub struct PageInput<'a> {
     pub body: &'a [u8],
 }
 
+/// What a page is read for, beside its links and metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The visible text with its digest and simhash; else they are empty.
+    pub text: bool,
+    /// The anchors of links; else they are empty, but for those that attributes state.
+    pub anchors: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Self = Self { text: true, anchors: true };
+}
+
 /// What a body says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
@@ -90,21 +104,29 @@ pub struct Facts {
 
 /// Reads HTML that is decoded already: links, text and metadata, without digests.
 pub fn extract(html: &str, agent_token: &str) -> Facts {
-    html::scan(html, agent_token)
+    html::scan(html, agent_token, Wanted::ALL)
 }
 
 /// Reads a page; `agent_token` is the product token for which `meta` elements may hold
 /// directives.
 pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
+    read(input, agent_token, Wanted::ALL)
+}
+
+/// Reads of a page what is wanted.
+pub fn read(input: &PageInput<'_>, agent_token: &str, wanted: Wanted) -> Page {
     let (mime, form) = mime::classify(input.content_type, input.body);
     let (facts, charset) = if form != Form::Binary {
         let declared = input.content_type.and_then(mime::charset_of);
-        read(input.body, form, declared, agent_token)
+        facts_of(input.body, form, declared, agent_token, wanted)
     } else if let Some((body, form)) = mime::unpacked(input.body, text::LIMIT) {
-        read(&body, form, None, agent_token)
+        facts_of(&body, form, None, agent_token, wanted)
     } else {
         (Facts::default(), "")
     };
+    let text = if wanted.text { facts.text } else { String::new() };
+    let (text_digest, simhash) =
+        if wanted.text { (text_digest(&text), simhash(&text)) } else { Default::default() };
     Page {
         mime,
         charset,
@@ -114,9 +136,9 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
         base: facts.base,
         lang: facts.lang,
         robots_flags: facts.robots_flags,
-        text_digest: text_digest(&facts.text),
-        simhash: simhash(&facts.text),
-        text: facts.text,
+        text_digest,
+        simhash,
+        text,
         links: facts.links,
     }
 }
@@ -136,15 +158,16 @@ pub fn to_markdown(input: &PageInput<'_>, url: &Url) -> String {
     }
 }
 
-fn read(
+fn facts_of(
     body: &[u8],
     form: Form,
     declared: Option<&str>,
     agent_token: &str,
+    wanted: Wanted,
 ) -> (Facts, &'static str) {
     let (text, encoding) = charset::decode(body, declared, form == Form::Html);
     let facts = match form {
-        Form::Html => html::scan(&text, agent_token),
+        Form::Html => html::scan(&text, agent_token, wanted),
         Form::Xml => xml::scan(&text),
         Form::Plain | Form::Binary => plain(&text),
     };

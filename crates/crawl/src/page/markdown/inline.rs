@@ -122,9 +122,29 @@ impl<'a> Inline<'a> {
         self.gap |= trailing;
     }
 
+    /// Code; a link inside stays one, around its part of the code.
     fn code(&mut self, node: &Node) {
         let mut text = String::new();
-        raw_text(node, &mut text);
+        for child in node.children.iter().filter(|child| !is_skipped(child)) {
+            match child.attribute("href") {
+                Some(href) if child.name == "a" && !self.link => {
+                    self.span(&text);
+                    text.clear();
+                    let mut linked = Inline::new(self.base);
+                    linked.link = true;
+                    linked.code(child);
+                    let (inner, target) = (linked.finish(), self.target(href));
+                    if !inner.is_empty() {
+                        self.push(&format!("[{inner}]({target})"));
+                    }
+                }
+                _ => raw_text(child, &mut text),
+            }
+        }
+        self.span(&text);
+    }
+
+    fn span(&mut self, text: &str) {
         self.gap |= text.starts_with(|letter: char| letter.is_ascii_whitespace());
         let words = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         if !words.is_empty() {

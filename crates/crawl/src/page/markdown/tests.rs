@@ -33,6 +33,7 @@ fn links_and_images_are_absolute() {
         "[to x](http://h.test/x?a=1#f) [up](#top) named [mail](mailto:a@b.c) \
          ![a \\[b\\]](http://h.test/d/i.png)[odd](<http://h.test/d/y(z)>)inline",
     );
+    becomes("<code>f(<a href=x>int</a> y)</code>", "`f(`[`int`](http://h.test/d/x) `y)`");
     becomes("<base href='http://o.test/'><a href=a>a</a>", "[a](http://o.test/a)");
 }
 

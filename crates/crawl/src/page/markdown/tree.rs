@@ -132,7 +132,13 @@ impl Builder {
         match name {
             "li" => self.close_open(&["li"], &["ul", "ol", "menu", "dir", "td", "th", "table"]),
             "dt" | "dd" => self.close_open(&["dt", "dd"], &["dl", "td", "th", "table"]),
-            "td" | "th" => self.close_open(&["td", "th"], &["tr", "table"]),
+            "td" | "th" => {
+                self.close_open(&["td", "th"], &["tr", "table"]);
+                let open = self.open.last().map_or("", |node| node.name.as_str());
+                if open == "table" || ROWS.contains(&open) {
+                    self.open.push(Node { name: "tr".to_owned(), ..Node::default() });
+                }
+            }
             "tr" => self.close_open(&["tr"], &["table"]),
             "thead" | "tbody" | "tfoot" => self.close_open(&ROWS, &["table"]),
             "option" | "optgroup" => self.close_open(&["option"], &["select"]),
