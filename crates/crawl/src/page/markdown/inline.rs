@@ -1,7 +1,7 @@
 //! What stands inside a paragraph: text, emphasis, code, links, images, line breaks.
 
 use super::tree::Node;
-use super::{is_skipped, longest_run, raw_text};
+use super::{is_script, is_skipped, longest_run, raw_text};
 use crate::url::Url;
 
 /// Collects inline Markdown and collapses white space.
@@ -162,11 +162,11 @@ impl<'a> Inline<'a> {
         self.gap |= leading;
         match node.attribute("href") {
             _ if inner.is_empty() || inner == "¶" => {} // a mark to link to a heading by
-            Some(href) => {
+            Some(href) if !is_script(href) => {
                 let target = self.target(href);
                 self.push(&format!("[{inner}]({target})"));
             }
-            None => self.push(&inner),
+            _ => self.push(&inner),
         }
         self.gap |= trailing;
     }
@@ -184,7 +184,7 @@ impl<'a> Inline<'a> {
     }
 
     /// A link's target: absolute where it is a URL, in brackets where it would end too early.
-    fn target(&self, href: &str) -> String {
+    pub(super) fn target(&self, href: &str) -> String {
         let href = href.trim();
         let (page, fragment) = href.split_once('#').map_or((href, None), |(a, b)| (a, Some(b)));
         let joined = if page.is_empty() { None } else { self.base.join(page).ok() };

@@ -165,6 +165,13 @@ impl Writer<'_> {
             "ul" | "ol" | "menu" | "dir" => self.list(node, blocks),
             "dl" => self.definitions(node, blocks),
             "table" => self.table(node, blocks),
+            "a" => {
+                let mut inside = self.blocks(node);
+                if let (Some(first), Some(href)) = (inside.first_mut(), node.attribute("href")) {
+                    self.link(first, href);
+                }
+                blocks.extend(inside);
+            }
             _ => {
                 let outer = self.language.clone();
                 if let Some(language) = node.attribute("class").and_then(language) {
@@ -173,6 +180,16 @@ impl Writer<'_> {
                 blocks.extend(self.blocks(node));
                 self.language = outer;
             }
+        }
+    }
+
+    /// A link around blocks: its first, where that is a line of text, is what leads on.
+    fn link(&self, block: &mut String, href: &str) {
+        let start = block.len() - block.trim_start_matches('#').trim_start().len();
+        let lines = block.contains('\n') || block.starts_with(['-', '>', '|', '`']);
+        if !lines && !block.contains("](") && !is_script(href) {
+            let target = Inline::new(self.base).target(href);
+            *block = format!("{}[{}]({target})", &block[..start], &block[start..]);
         }
     }
 
@@ -372,6 +389,10 @@ fn table_line(cells: Vec<String>) -> String {
 
 fn is_list(block: &str) -> bool {
     block.starts_with("- ") || block.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn is_script(href: &str) -> bool {
+    href.trim_start().get(..11).is_some_and(|scheme| scheme.eq_ignore_ascii_case("javascript:"))
 }
 
 fn push(blocks: &mut Vec<String>, block: String) {
