@@ -1,13 +1,13 @@
 """Run benchmarks one after another, after `make release`:
 
     python -m bench [NAME...] [OPTION...]     all, or those named (with options of theirs)
-    python -m bench report [--docs]           the report of what lies in bench/out
+    python -m bench report [--docs] [--note TEXT]     the report of what lies in bench/out
 
 Each file of this folder answers one question and is a program of its own, run by the Python of an
 environment in the cache that holds the peers (`scripts/setup.sh --bench`). What it prints goes to
 the screen and, under a head that says on what it was measured, to `bench/out/NAME.txt`; figures go
 to `bench/out/NAME.json`. All together they end in `bench/out/report.md`, `report.json` and
-`report.svg`, which `--docs` also writes to `docs/benchmarks.md` and `docs/benchmarks.svg`.
+`report.svg`; `--docs` also writes them to `docs/benchmarks.md` and `docs/images/benchmarks.svg`.
 """
 
 from __future__ import annotations

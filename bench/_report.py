@@ -1,4 +1,4 @@
-"""The report of all that lies in `bench/out`: `python -m bench report [--docs]`.
+"""The report of all that lies in `bench/out`: `python -m bench report [--docs] [--note TEXT]`.
 
 Ratios first, then the tables of each benchmark. A benchmark's JSON may be what `_figures` writes,
 or any list of objects (a table), or an object of such lists; one without JSON is quoted as it
@@ -85,9 +85,10 @@ def _conditions(results: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def markdown(results: list[dict[str, Any]]) -> str:
+def markdown(results: list[dict[str, Any]], note: str = "") -> str:
     """The report as a page."""
-    lines = [HEAD, *_conditions(results), "", "![The ratios as bars](benchmarks.svg)", ""]
+    conditions = [*_conditions(results), *([f"- Note: {note}"] if note else [])]
+    lines = [HEAD, *conditions, "", "![The ratios as bars](images/benchmarks.svg)", ""]
     ratios = [(result["name"], each) for result in results for each in result.get("ratios", ())]
     lines += ["## Ratios", "", "| what | ratio | aim |", "|---|--:|--:|"]
     for _, each in ratios:
@@ -156,21 +157,22 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
 def main() -> int:
     """Write the report; 1 when there is nothing to report."""
     parser = argparse.ArgumentParser(prog="python -m bench report")
-    parser.add_argument("--docs", action="store_true", help="also write docs/benchmarks.md, .svg")
+    parser.add_argument("--docs", action="store_true", help="also write docs/benchmarks.md")
+    parser.add_argument("--note", default="", help="what a reader should know of the run")
     options = parser.parse_args()
     results = found()
     if not results:
         print("bench: there is nothing to report yet; run python -m bench")
         return 1
-    text = markdown(results)
+    text = markdown(results, options.note)
     (OUT / "report.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-    (OUT / "report.md").write_text(text.replace("benchmarks.svg", "report.svg"), "utf-8")
+    (OUT / "report.md").write_text(text.replace("images/benchmarks.svg", "report.svg"), "utf-8")
     plot(results, OUT / "report.svg")
     written = ["bench/out/report.md", "report.json", "report.svg"]
     if options.docs:
         (DOCS / "benchmarks.md").write_text(text, "utf-8")
-        (DOCS / "benchmarks.svg").write_bytes((OUT / "report.svg").read_bytes())
-        written += ["docs/benchmarks.md", "docs/benchmarks.svg"]
+        (DOCS / "images/benchmarks.svg").write_bytes((OUT / "report.svg").read_bytes())
+        written += ["docs/benchmarks.md", "docs/images/benchmarks.svg"]
     print(f"bench: {len(results)} benchmarks in {', '.join(written)}")
     return 0
 

@@ -18,6 +18,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -243,6 +244,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="repetitions of each crawler [3]")
     parser.add_argument("--only", default=";".join(CRAWLERS), help="some of the crawlers")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without stopping the server
     wanted = [name for name in CRAWLERS if name in options.only.split(";")]
     with Sites(SETS[options.pages], log=True) as sites:
         expected = truth(sites)

@@ -70,14 +70,17 @@ def run(console: Console, *arguments: str) -> int:
 
 
 def searches(crawl: crivello.Crawl) -> tuple[str, str, str]:
-    """Three queries: words, a phrase, alternatives; of the title that most pages link to."""
+    """Three queries, of the titles that most pages link to: words, a phrase, alternatives."""
     rows = crawl.sql(r"""
         select p.title from links l join pages p on p.url_hash = l.dst_hash
-        where p.status = 200 and regexp_full_match(p.title, '[A-Za-z]{3,}( [A-Za-z]{3,}){3,}')
-        group by p.url, p.title order by count(distinct l.src_hash) desc, p.url limit 1""")
-    title = next(str(row[0]) for row in rows)
-    first, second, third, fourth, *_ = title.lower().split()
-    return f"{first} {third}", f'"{second} {third}"', f"title:{first} OR {fourth} -{second}"
+        where p.status = 200 and regexp_full_match(p.title, '[A-Za-z]{3,}( [A-Za-z]{3,}){2,}')
+        group by p.url, p.title order by count(distinct l.src_hash) desc, p.url limit 3""")
+    one, two, three = (str(row[0]).lower().split() for row in rows)
+    return (
+        f"{one[0]} {one[2]}",
+        f'"{two[0]} {two[1]}"',
+        f"title:{three[0]} OR {three[2]} -{three[1]}",
+    )
 
 
 def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:

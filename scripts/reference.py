@@ -62,6 +62,16 @@ PAGES = {
             "crivello.store.export": "export",
         },
     ),
+    "search": Page(
+        "Search",
+        "The index and the search over it. [Search](../../search.md) tells the query language.",
+        {
+            "crivello.search.searcher": "Searcher",
+            "crivello.search.results": "Results Hit",
+            "crivello.search.language": "parse Query QueryError",
+            "crivello.index.indexer": "Indexer Update",
+        },
+    ),
     "sieve": Page(
         "Sieves",
         "From all the URLs that a crawl meets, each comes out exactly once."

@@ -88,6 +88,12 @@ class Appender:
     def append(self, data: bytes) -> int:
         """Add bytes; returns the offset at which they stand."""
 
+    def append_values(self, column: ArrowBatch) -> int:
+        """Add the values of a binary column, one after another; the offset of the first."""
+
+    def append_frame(self, column: ArrowBatch) -> int:
+        """Add the value of a binary column as a frame: length, CRC-32, bytes; its offset."""
+
     def flush(self) -> tuple[int, int]:
         """Hand everything to the operating system; returns the file's length and CRC-32."""
 
@@ -406,6 +412,9 @@ class Page:
     simhash: int
 
 def parse_page(body: bytes, content_type: str | None = None, agent: str = "crivello") -> Page: ...
+def to_markdown(body: bytes, url: str, content_type: str | None = None) -> str:
+    """A body, its content-coding removed, as Markdown; links are absolute."""
+
 def tokenise(
     html: str, state: str = "data", last_start_tag: str = ""
 ) -> list[tuple[object, ...]]: ...
@@ -643,6 +652,13 @@ def cdxj_line(
 ) -> str:
     """One line of a capture index, without a line end; sorted bytewise they are the index."""
 
+def cdxj_lines(pages: ArrowBatch) -> bytes:
+    """The index lines of the rows that have a record, each with its line end.
+
+    Columns: `url`, `fetched_at` (int64), `status`, `mime`, `warc_digest`, `warc_file`,
+    `warc_offset`, `warc_length`.
+    """
+
 def surt(url: str) -> str:
     """The key under which a capture index files a URL: `org,example)/path?a&b`."""
 
@@ -702,14 +718,20 @@ class PageWorkers:
         token: str = "crivello",
         max_depth: int = 65535,
         keep_links: bool = True,
+        keep_pages: bool = True,
         keep_text: bool = True,
-        warc_level: int | None = 1,
+        warc_compression: Literal["gzip", "zstd"] | None = "gzip",
+        warc_level: int | None = None,
         crawl_key: int = 0,
         max_decoded: int = ...,
         recent_bytes: int = ...,
     ) -> None: ...
-    def take(self, wait_ms: int) -> Taken:
-        """Wait up to `wait_ms` for something to happen and take all there is."""
+    def take(self, wait_ms: int, *, enough_ends: int = 1, enough_pages: int = ...) -> Taken:
+        """Wait up to `wait_ms` for something to happen and take all there is.
+
+        What comes in the next moments is taken too, unless `enough_ends` leases have ended or
+        there are `enough_pages`.
+        """
 
     def join(self) -> None:
         """Wait for the threads to end; the visits must have been stopped before."""

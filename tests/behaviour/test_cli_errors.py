@@ -140,7 +140,7 @@ def test_a_directory_that_may_not_be_written_is_one_line(tmp_path):
     refused(done, "shut", "Permission denied")
 
 
-@pytest.mark.parametrize("command", ["", "crawl", "status", "sql", "export", "simweb"])
+@pytest.mark.parametrize("command", ["", "crawl", "status", "serve", "sql", "export", "simweb"])
 def test_help_says_how(tmp_path, command):
     done = crivello(*command.split(), "--help", cwd=tmp_path)
     assert done.returncode == 0

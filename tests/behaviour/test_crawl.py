@@ -385,6 +385,21 @@ def test_what_is_not_kept_is_not_there(small, tmp_path):
     assert column(crawl, "select count(title) > 10 from pages") == [True]
 
 
+def test_a_crawl_of_links_alone_finds_what_a_whole_one_does(small, tmp_path):
+    whole = crawled(small, tmp_path / "whole")
+    links = "select dst_url, anchor, rel, kind from links order by all"
+    for store in (["links"], "none"):
+        crawl = tmp_path / str(store)
+        found = crawled(small, crawl, store=store)
+        assert {path: row[:2] for path, row in found.items()} == {
+            path: row[:2] for path, row in whole.items()
+        }
+        assert column(crawl, "select count(*) from pages") == [0]
+        assert column(crawl, "select count(*) from clusters") == [0]
+        kept = asked(crawl, links).to_pylist()
+        assert kept == (asked(tmp_path / "whole", links).to_pylist() if store != "none" else [])
+
+
 def test_new_seeds_are_added_and_known_ones_are_not_asked_again(small, tmp_path):
     crawl = tmp_path / "crawl"
     crawled(small, crawl, "/deep/3.html")

@@ -41,7 +41,9 @@ _STANDS_FOR = {
     "time": r"\d\d:\d\d:\d\d(?:\.\d+)?",
     "number": r"[\d,]+(?:\.\d+|m\d\d)?",
 }
-_PROGRESS = re.compile(r"crivello: [\d,]+ pages, [\d,.]+/s, [\d,]+ queued, .*\n")
+_PROGRESS = re.compile(
+    r"crivello: ([\d,]+ pages, [\d,.]+/s, [\d,]+ queued, .*|.* pages are being indexed .*)\n"
+)
 _OF_BASH = re.compile(r"bash: line \d+: +\d+ Killed .*\n")
 
 

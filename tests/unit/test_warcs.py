@@ -8,21 +8,23 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from fastwarc.warc import ArchiveIterator as FastIterator
+from fastwarc.warc import WarcRecordType
 from store_rows import pages, urls
 from warcio.archiveiterator import ArchiveIterator
 from warcio.indexer import Indexer
 
-from crivello._native import Files, WarcRecords
+from crivello._native import Files, WarcRecords, decode_content
 from crivello.store import Warcs
 from crivello.store.schema import conform
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
 
-def fetched(start: int, count: int) -> pa.RecordBatch:
+def fetched(start: int, count: int, compression: str = "gzip") -> pa.RecordBatch:
     """Pages with records, but for every third, which has none."""
     rows = pages(urls(start, count), visit=start + 1)
-    writer = WarcRecords(key=7)
+    writer = WarcRecords(key=7, compression=compression)
     records = [
         None
         if number % 3 == 2
@@ -208,3 +210,37 @@ def test_a_failed_operation_fails_one_call_and_loses_nothing(tmp_path):
         )
         assert indexed == len(archived(fetched(0, 180)))
     assert operation > 10
+
+
+def test_another_compression_begins_another_file(tmp_path):
+    files = Files(str(tmp_path))
+    warcs = Warcs(files, 0)
+    first = warcs.append(fetched(0, 6))
+    state = warcs.checkpoint()
+    warcs = Warcs(files, 0, state, compression="zstd")
+    second = warcs.append(fetched(6, 6, "zstd"))
+    state = warcs.checkpoint()
+    warcs.reclaim()
+    warcs = Warcs(files, 0, state, compression="zstd")
+    third = warcs.append(fetched(12, 6, "zstd"))
+    warcs.finish()
+    warcs.checkpoint()
+    warcs.reclaim()
+    assert sorted(path.name for path in archive(tmp_path).iterdir()) == [
+        "crivello-0-000001.cdxj",
+        "crivello-0-000001.warc.gz",
+        "crivello-0-000002.cdxj",
+        "crivello-0-000002.warc.zst",
+    ]
+    assert uris(tmp_path) == archived(fetched(0, 6))
+    with (archive(tmp_path) / "crivello-0-000002.warc.zst").open("rb") as file:
+        records = FastIterator(file, record_types=WarcRecordType.response, verify_digests=True)
+        found = [record.headers["WARC-Target-URI"] for record in records]
+    assert found == archived(fetched(6, 12))
+    for rows in (second, third):
+        for row in rows.to_pylist():
+            if row["warc_file"] is not None:
+                data = (archive(tmp_path) / row["warc_file"]).read_bytes()
+                record = data[row["warc_offset"] :][: row["warc_length"]]
+                assert decode_content("zstd", record, limit=1 << 20)[1:] == (False, None)
+    assert {row["warc_file"] for row in first.to_pylist()} == {"crivello-0-000001.warc.gz", None}

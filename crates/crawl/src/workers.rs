@@ -26,7 +26,7 @@ use async_channel::Receiver;
 
 use crate::coding;
 use crate::fetch::{End, Fetched, Outcome, Response, RobotsFetched, Visits};
-use crate::page::{self, LinkKind, PageInput, RobotsFlags};
+use crate::page::{self, LinkKind, PageInput, RobotsFlags, Wanted};
 use crate::scope::{Bounds, Scope};
 use crate::url::{self, Joiner, Url, UrlRef};
 use crate::warc::{Compression, Exchange, LevelError, RecordWriter};
@@ -47,7 +47,7 @@ const BATCH_BYTES: usize = 16 << 20;
 /// [`MAX_LINKS`](page::links::MAX_LINKS)th.
 const LINK_BYTES: usize = 8 << 20;
 /// After the first row a batch waits this long for company: fewer, larger batches.
-const LINGER: Duration = Duration::from_millis(4);
+const LINGER: Duration = Duration::from_millis(40);
 
 /// What the page workers do with a page.
 #[derive(Clone)]
@@ -64,7 +64,9 @@ pub struct WorkersConfig {
     pub max_depth: u16,
     /// Keep a row for every link.
     pub keep_links: bool,
-    /// Keep the visible text.
+    /// Keep rows of pages with digests: where only links count, no text is read.
+    pub keep_pages: bool,
+    /// Keep the visible text in them.
     pub keep_text: bool,
     /// Make archive records, compressed like this.
     pub archive: Option<Compression>,
@@ -121,18 +123,42 @@ impl From<&Visits> for Source {
     }
 }
 
-pub(crate) struct LinkRow {
-    url: String,
-    hash: u64,
-    depth: u16,
+/// URLs one behind another in one text, with their hashes: a page has dozens.
+#[derive(Default)]
+struct Urls {
+    text: String,
+    ends: Vec<usize>,
+    hashes: Vec<u64>,
+}
+
+impl Urls {
+    fn push(&mut self, url: &str, hash: u64) {
+        self.text.push_str(url);
+        self.ends.push(self.text.len());
+        self.hashes.push(hash);
+    }
+
+    fn weight(&self) -> usize {
+        self.text.len() + size_of::<(usize, u64)>() * self.ends.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let texts = begins.zip(&self.ends).map(|(begin, &end)| &self.text[begin..end]);
+        texts.zip(self.hashes.iter().copied())
+    }
+}
+
+/// What a link says of itself beside its URL.
+struct Label {
     anchor: String,
     rel: String,
     kind: &'static str,
 }
 
-impl LinkRow {
+impl Label {
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.url.len() + self.anchor.len() + self.rel.len()
+        size_of::<Self>() + self.anchor.len() + self.rel.len()
     }
 }
 
@@ -171,16 +197,21 @@ pub(crate) struct PageRow {
     text_len: u32,
     warc_record: Option<Vec<u8>>,
     warc_digest: Option<String>,
-    links: Vec<LinkRow>,
-    offers: Vec<LinkRow>,
+    links: Urls,
+    /// One for each of the links.
+    labels: Vec<Label>,
+    offers: Urls,
+    /// Of the URLs offered.
+    offer_depth: u16,
 }
 
 impl PageRow {
     fn weight(&self) -> usize {
-        let links = self.links.iter().chain(&self.offers);
         self.text.as_ref().map_or(0, String::len)
             + self.warc_record.as_ref().map_or(0, Vec::len)
-            + links.map(LinkRow::weight).sum::<usize>()
+            + self.links.weight()
+            + self.labels.iter().map(Label::weight).sum::<usize>()
+            + self.offers.weight()
     }
 }
 
@@ -233,8 +264,10 @@ impl PageWorkers {
         Ok(Self { outbox, ends: source.ends, robots: source.robots, waiter, threads })
     }
 
-    /// Waits up to `wait` for something to happen and takes all there is, within a batch.
-    pub fn take(&self, wait: Duration) -> Taken {
+    /// Waits up to `wait` for something to happen, and a moment longer for company unless
+    /// `enough_ends` leases have ended or there are `enough_pages`; takes all there is, within
+    /// a batch.
+    pub fn take(&self, wait: Duration, enough_ends: usize, enough_pages: usize) -> Taken {
         let (mut rows, mut ends, mut robots) = (Vec::new(), Vec::new(), Vec::new());
         let mut weight = 0;
         let mut deadline = Instant::now() + wait;
@@ -253,7 +286,9 @@ impl PageWorkers {
                 weight += row.weight();
                 rows.push(row);
             }
-            let full = rows.len() >= BATCH_PAGES || weight >= BATCH_BYTES;
+            let full = rows.len() >= BATCH_PAGES.min(enough_pages)
+                || weight >= BATCH_BYTES
+                || ends.len() >= enough_ends.max(1);
             let now = Instant::now();
             let nothing = rows.is_empty() && ends.is_empty() && robots.is_empty();
             if !lingering && !nothing {
@@ -376,7 +411,8 @@ impl Worker {
         }
         let content_type = response.text("content-type");
         let input = PageInput { content_type: content_type.as_deref(), body: &decoded.body };
-        let page = page::parse(&input, &self.config.token);
+        let wanted = Wanted { text: self.config.keep_pages, anchors: self.config.keep_links };
+        let page = page::read(&input, &self.config.token, wanted);
         let mut flags = page.robots_flags;
         for directives in response.all("x-robots-tag") {
             flags |= RobotsFlags::from_header(&latin1(directives), &self.config.token);
@@ -400,15 +436,15 @@ impl Worker {
         row.lang = page.lang;
         row.robots_flags = (flags != RobotsFlags::default()).then_some(flags.0);
         row.text_len = page.text.len() as u32;
-        row.text_digest = Some(page.text_digest);
-        row.simhash = Some(page.simhash);
-        row.text = self.config.keep_text.then_some(page.text);
+        row.text_digest = wanted.text.then_some(page.text_digest);
+        row.simhash = wanted.text.then_some(page.simhash);
+        row.text = (wanted.text && self.config.keep_text).then_some(page.text);
     }
 
     /// Makes the archive record, and with it the payload's identity.
     fn archive(&mut self, url: &Url, response: &Response, row: &mut PageRow) {
         let Some(records) = &mut self.records else {
-            row.payload_digest = Some(digest128(&response.body));
+            row.payload_digest = self.config.keep_pages.then(|| digest128(&response.body));
             return;
         };
         let exchange = Exchange {
@@ -437,22 +473,13 @@ impl Worker {
             return;
         };
         row.redirect_to = Some(target.as_str().to_owned());
-        let link = LinkRow {
-            hash: target.hash(),
-            url: target.as_str().to_owned(),
-            depth: row.depth,
-            anchor: String::new(),
-            rel: String::new(),
-            kind: LinkKind::Redirect.as_str(),
-        };
+        let hash = target.hash();
         // A seed that moved takes the crawl's scope with it; the loop widens it, so such a hop
         // is offered whatever the scope says now.
         let in_scope = row.depth == 0 || scope.contains(target.view());
-        if in_scope
-            && self.config.follow.contains(&LinkKind::Redirect)
-            && !self.recent.seen(link.hash)
-        {
-            row.offers.push(link);
+        if in_scope && self.config.follow.contains(&LinkKind::Redirect) && !self.recent.seen(hash) {
+            row.offer_depth = row.depth;
+            row.offers.push(target.as_str(), hash);
         }
     }
 
@@ -468,6 +495,7 @@ impl Worker {
         let mut text = String::new();
         let mut room = LINK_BYTES;
         let deep = row.depth >= self.config.max_depth;
+        row.offer_depth = row.depth.saturating_add(1);
         for link in links {
             text.clear();
             let Ok(parts) = joiner.join_into(&link.href, &mut text) else { continue };
@@ -480,19 +508,13 @@ impl Worker {
                 && !link.rel.split(' ').any(|word| word == "nofollow")
                 && scope.contains(UrlRef::new(&text, parts))
                 && !self.recent.seen(hash);
-            let as_row = |anchor, rel| LinkRow {
-                url: text.clone(),
-                hash,
-                depth: row.depth.saturating_add(1),
-                anchor,
-                rel,
-                kind: link.kind.as_str(),
-            };
             if follow {
-                row.offers.push(as_row(String::new(), String::new()));
+                row.offers.push(&text, hash);
             }
             if self.config.keep_links {
-                row.links.push(as_row(link.anchor, link.rel));
+                let page::Link { anchor, rel, kind, .. } = link;
+                row.links.push(&text, hash);
+                row.labels.push(Label { anchor, rel, kind: kind.as_str() });
             }
         }
     }

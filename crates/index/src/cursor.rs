@@ -17,9 +17,6 @@ pub const END: u32 = u32::MAX;
 
 const NONE: u32 = u32::MAX;
 
-/// Documents that are compared at a time.
-const CHUNK: usize = 16;
-
 /// A place in a list.
 pub struct Cursor<'a> {
     df: u32,
@@ -195,18 +192,16 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn find(&mut self, target: u32) {
         let documents = &self.numbers.documents;
-        if self.at + 1 < BLOCK && documents[self.at + 1] >= target {
-            self.at += 1;
-            self.document = documents[self.at];
-            return;
+        if target == self.document + 1 {
+            self.at = (self.at + 1) % BLOCK;
+        } else {
+            // Without branches, as a processor could not foresee them.
+            let mut at = 0;
+            for step in [64, 32, 16, 8, 4, 2, 1] {
+                at += step * usize::from(documents[(at + step - 1) % BLOCK] < target);
+            }
+            self.at = at % BLOCK;
         }
-        let (chunks, _) = documents.as_chunks::<CHUNK>();
-        let first = self.at / CHUNK;
-        let skipped = chunks[first..].iter().take_while(|chunk| chunk[CHUNK - 1] < target).count();
-        let chunk = (first + skipped).min(BLOCK / CHUNK - 1);
-        // Without branches: a search by comparisons would mostly guess wrong.
-        let below: u32 = chunks[chunk].iter().map(|&document| u32::from(document < target)).sum();
-        self.at = (CHUNK * chunk + below as usize).min(BLOCK - 1);
         self.document = documents[self.at];
     }
 

@@ -1,12 +1,17 @@
 //! Border of `files`.
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
+use arrow_array::BinaryArray;
+use arrow_array::cast::AsArray;
 use crivello_crawl::files::{Appender, Fault, FileState, Files, PathError};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::arrow;
 
 /// The `OSError` of an input/output error, with `errno` and `filename` where they are known.
 #[expect(clippy::needless_pass_by_value)] // the shape that `map_err` wants
@@ -139,6 +144,18 @@ impl PyAppender {
         py.detach(|| self.0.append(data)).map_err(os_error)
     }
 
+    /// Adds the values of a binary column one after another; where the first stands.
+    fn append_values(&mut self, py: Python<'_>, column: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (column, values) = binary(column)?;
+        py.detach(|| self.0.append(&column.value_data()[values])).map_err(os_error)
+    }
+
+    /// Adds the values of a binary column as one frame: length and CRC-32, little-endian, bytes.
+    fn append_frame(&mut self, py: Python<'_>, column: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (column, values) = binary(column)?;
+        py.detach(|| self.0.append_frame(&column.value_data()[values])).map_err(os_error)
+    }
+
     fn flush(&mut self, py: Python<'_>) -> PyResult<(u64, u32)> {
         py.detach(|| self.0.flush()).map_err(os_error)
     }
@@ -152,6 +169,17 @@ impl PyAppender {
     fn __bool__(&self) -> bool {
         true
     }
+}
+
+/// The only column of a batch, which is binary, and where its values lie: one behind another, as
+/// the workers' builders and pyarrow write them.
+fn binary(batch: &Bound<'_, PyAny>) -> PyResult<(BinaryArray, Range<usize>)> {
+    let batch = arrow::import(batch)?;
+    let column = batch.columns().first().and_then(|column| column.as_binary_opt::<i32>());
+    let column = column.ok_or_else(|| PyTypeError::new_err("expected one binary column"))?;
+    let ends = column.value_offsets();
+    let values = ends[0] as usize..ends[ends.len() - 1] as usize;
+    Ok((column.clone(), values))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

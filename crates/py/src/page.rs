@@ -128,6 +128,19 @@ fn parse_page(
     Ok(Page { page, links })
 }
 
+/// A body, its content-coding removed, as Markdown with absolute links.
+#[pyfunction]
+#[pyo3(signature = (body, url, content_type=None))]
+fn to_markdown(
+    py: Python<'_>,
+    body: &[u8],
+    url: &str,
+    content_type: Option<&str>,
+) -> PyResult<String> {
+    let url = crate::url::parse(url)?;
+    Ok(py.detach(|| page::to_markdown(&PageInput { content_type, body }, &url)))
+}
+
 /// The tokens of a text, read from one state of the tokeniser.
 #[pyfunction]
 #[pyo3(signature = (html, state="data", last_start_tag=""))]
@@ -188,6 +201,7 @@ fn text_digest<'py>(py: Python<'py>, text: &str) -> Bound<'py, PyBytes> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(to_markdown, module)?)?;
     module.add_class::<Link>()?;
     module.add_class::<Page>()?;
     module.add_function(wrap_pyfunction!(parse_page, module)?)?;

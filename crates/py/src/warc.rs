@@ -4,11 +4,16 @@
 
 use std::net::IpAddr;
 
+use arrow_array::types::{Int64Type, UInt16Type, UInt64Type};
+use arrow_array::{Array, RecordBatch, StringArray};
+use crivello_crawl::batch::{self, ColumnError};
 use crivello_crawl::coding;
 use crivello_crawl::warc::{self, Capture, Compression, Exchange, Original, RecordWriter};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrow;
 
 /// Makes WARC/1.1 records, each a compressed member of its own.
 #[pyclass(module = "crivello._native", name = "WarcRecords")]
@@ -22,15 +27,7 @@ impl PyWarcRecords {
     #[new]
     #[pyo3(signature = (*, key=0, compression="gzip", level=None))]
     fn new(key: u64, compression: &str, level: Option<i8>) -> PyResult<Self> {
-        let compression = match compression {
-            "gzip" => Compression::Gzip(u8::try_from(level.unwrap_or(1)).unwrap_or(u8::MAX)),
-            "zstd" => Compression::Zstd(level.unwrap_or(3)),
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "warc: compression {other:?} is neither \"gzip\" nor \"zstd\""
-                )));
-            }
-        };
+        let compression = self::compression(compression, level)?;
         let writer = RecordWriter::new(key, compression)
             .map_err(|e| PyValueError::new_err(format!("warc: {e}")))?;
         Ok(Self { writer, compression })
@@ -111,6 +108,17 @@ impl PyWarcRecords {
     }
 }
 
+/// A codec by its name, at its usual level unless another is given.
+pub fn compression(name: &str, level: Option<i8>) -> PyResult<Compression> {
+    match name {
+        "gzip" => Ok(Compression::Gzip(u8::try_from(level.unwrap_or(1)).unwrap_or(u8::MAX))),
+        "zstd" => Ok(Compression::Zstd(level.unwrap_or(3))),
+        other => Err(PyValueError::new_err(format!(
+            "warc: compression {other:?} is neither \"gzip\" nor \"zstd\""
+        ))),
+    }
+}
+
 fn address(ip: Option<&str>) -> PyResult<Option<IpAddr>> {
     ip.map(|text| {
         text.parse().map_err(|_| PyValueError::new_err(format!("warc: {text:?} is no IP address")))
@@ -141,6 +149,46 @@ fn cdxj_line(
     warc::cdxj_line(&Capture { url, date_us, status, mime, digest, filename, offset, length })
 }
 
+/// The lines of a capture index, each with its line end, for the rows of `pages` that have a
+/// record: columns `url`, `fetched_at` (int64), `status`, `mime`, `warc_digest`, `warc_file`,
+/// `warc_offset` and `warc_length`.
+#[pyfunction]
+fn cdxj_lines<'py>(py: Python<'py>, pages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let pages = arrow::import(pages)?;
+    let lines = py.detach(|| lines_of(&pages));
+    Ok(PyBytes::new(py, &lines.map_err(|e| PyValueError::new_err(format!("cdxj: {e}")))?))
+}
+
+fn known<'a>(column: &'a StringArray, row: usize, unknown: &'a str) -> &'a str {
+    if column.is_valid(row) { column.value(row) } else { unknown }
+}
+
+fn lines_of(pages: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
+    let text = |name| batch::strings(pages, name);
+    let (urls, mimes) = (text("url")?, text("mime")?);
+    let (digests, files) = (text("warc_digest")?, text("warc_file")?);
+    let statuses = batch::numbers::<UInt16Type>(pages, "status")?;
+    let dates = batch::numbers::<Int64Type>(pages, "fetched_at")?;
+    let offsets = batch::numbers::<UInt64Type>(pages, "warc_offset")?;
+    let lengths = batch::numbers::<UInt64Type>(pages, "warc_length")?;
+    let mut lines = Vec::new();
+    for row in (0..pages.num_rows()).filter(|&row| offsets.is_valid(row)) {
+        let line = warc::cdxj_line(&Capture {
+            url: urls.value(row),
+            date_us: dates.value(row),
+            status: if statuses.is_valid(row) { statuses.value(row) } else { 0 },
+            mime: known(mimes, row, "unk"),
+            digest: known(digests, row, "-"),
+            filename: files.value(row),
+            offset: offsets.value(row),
+            length: lengths.value(row),
+        });
+        lines.extend_from_slice(line.as_bytes());
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
 /// The key under which a capture index files a URL.
 #[pyfunction]
 fn surt(url: &str) -> String {
@@ -164,6 +212,7 @@ fn decode_content<'py>(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyWarcRecords>()?;
     module.add_function(wrap_pyfunction!(cdxj_line, module)?)?;
+    module.add_function(wrap_pyfunction!(cdxj_lines, module)?)?;
     module.add_function(wrap_pyfunction!(surt, module)?)?;
     module.add_function(wrap_pyfunction!(decode_content, module)?)
 }

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crivello_crawl::page::LinkKind;
-use crivello_crawl::warc::Compression;
 use crivello_crawl::workers::{Feed, PageWorkers, Source, Taken, WorkersConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,6 +12,7 @@ use pyo3::prelude::*;
 use crate::arrow::{PyBatch, import};
 use crate::scope::PyScope;
 use crate::visits::PyVisits;
+use crate::warc;
 
 /// Waiting gives way to Python's signal handlers this often.
 const SIGNALS: Duration = Duration::from_millis(100);
@@ -97,8 +97,8 @@ impl PyPageWorkers {
 impl PyPageWorkers {
     #[new]
     #[pyo3(signature = (source, scope, *, follow, threads=1, token="crivello", max_depth=u16::MAX,
-        keep_links=true, keep_text=true, warc_level=Some(1), crawl_key=0, max_decoded=64 << 20,
-        recent_bytes=16 << 20))]
+        keep_links=true, keep_pages=true, keep_text=true, warc_compression=Some("gzip"),
+        warc_level=None, crawl_key=0, max_decoded=64 << 20, recent_bytes=16 << 20))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python class
     fn new(
         source: Given<'_>,
@@ -108,8 +108,10 @@ impl PyPageWorkers {
         token: &str,
         max_depth: u16,
         keep_links: bool,
+        keep_pages: bool,
         keep_text: bool,
-        warc_level: Option<u8>,
+        warc_compression: Option<&str>,
+        warc_level: Option<i8>,
         crawl_key: u64,
         max_decoded: usize,
         recent_bytes: usize,
@@ -129,8 +131,11 @@ impl PyPageWorkers {
             scope: scope.0.clone(),
             max_depth,
             keep_links,
+            keep_pages,
             keep_text,
-            archive: warc_level.map(Compression::Gzip),
+            archive: warc_compression
+                .map(|name| warc::compression(name, warc_level))
+                .transpose()?,
             crawl_key,
             max_decoded,
             recent_bytes,
@@ -144,12 +149,20 @@ impl PyPageWorkers {
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Waits up to `wait_ms` for something to happen and takes all there is.
-    fn take(&self, py: Python<'_>, wait_ms: u64) -> PyResult<PyTaken> {
+    /// Waits up to `wait_ms` for something to happen and takes all there is, with what comes in
+    /// the next moments unless `enough_ends` leases have ended or there are `enough_pages`.
+    #[pyo3(signature = (wait_ms, *, enough_ends=1, enough_pages=usize::MAX))]
+    fn take(
+        &self,
+        py: Python<'_>,
+        wait_ms: u64,
+        enough_ends: usize,
+        enough_pages: usize,
+    ) -> PyResult<PyTaken> {
         let mut left = Duration::from_millis(wait_ms);
         loop {
             let slice = left.min(SIGNALS);
-            let taken = py.detach(|| self.locked().take(slice));
+            let taken = py.detach(|| self.locked().take(slice, enough_ends, enough_pages));
             py.check_signals()?;
             left -= slice;
             if left.is_zero() || !taken.is_empty() {

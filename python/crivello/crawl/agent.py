@@ -46,7 +46,7 @@ class Parts:
     scope: Scope
     tables: Tables
     warcs: Warcs | None
-    duplicates: DuplicateMarker
+    duplicates: DuplicateMarker | None
     checkpointer: Checkpointer
     counters: Counters
     budget: Budget
@@ -105,7 +105,9 @@ class Agent:
 
     def absorb(self, wait_ms: int) -> int:
         """Take one batch from the page workers and hand its parts on; the number of pages."""
-        taken = self.parts.workers.take(wait_ms)
+        # Large batches are cheap; but hosts that may be asked again must not wait for them.
+        enough = 1 + self.parts.frontier.active // 3
+        taken = self.parts.workers.take(wait_ms, enough_ends=enough)
         self._settle(pa.record_batch(taken.ends))
         self._obey(pa.record_batch(taken.robots))
         pages = pa.record_batch(taken.pages)
@@ -178,15 +180,15 @@ class Agent:
             not_before = self._now() + int(silence * MICROSECONDS)
             parts.frontier.retry(pages["visit"].filter(again), not_before)
         parts.frontier.stored(pages["visit"].filter(pc.invert(retry)))
-        clusters = parts.duplicates.mark(pages)
-        if clusters.num_rows:
+        if parts.duplicates is not None:
+            clusters = parts.duplicates.mark(pages)
             parts.tables.append("clusters", clusters)
+            parts.counters.count_duplicates(clusters)
         if parts.warcs is not None:
             pages = parts.warcs.append(pages)
         self._keep(pages)
         if links.num_rows:
             parts.tables.append("links", links)
-        parts.counters.count_duplicates(clusters)
 
     def _keep(self, pages: pa.RecordBatch) -> None:
         """Count rows of the table `pages`, and store them unless only `urls` is wanted."""
@@ -196,6 +198,8 @@ class Agent:
 
     def _widen_scope(self, pages: pa.RecordBatch) -> None:
         """A seed that moved takes the scope with it."""
+        if pages["redirect_to"].null_count == pages.num_rows:
+            return
         moved = pc.and_(pc.equal(pages["depth"], 0), pc.is_valid(pages["redirect_to"]))
         for target in pages["redirect_to"].filter(moved).to_pylist():
             self.parts.scope.add(target)

@@ -188,7 +188,7 @@ def _parts(
         seal_bytes=min(settings.store.seal_bytes, limits["spools"]),
         seal_seconds=settings.store.seal_seconds,
     )
-    warcs = Warcs(files, NUMBER, known.get("warc")) if "warc" in settings.store.keep else None
+    warcs = _warcs(files, settings, known.get("warc")) if "warc" in settings.store.keep else None
     sieve = _sieve(files, settings, limits["sieve"], known.get("sieve"))
     frontier = _frontier(files, settings, limits["frontier"], known.get("frontier"))
     frontier.restore_clocks(clocks.after_restart(files, LEDGER, now_us()))
@@ -198,13 +198,15 @@ def _parts(
     workers = PageWorkers(
         visits if feed is None else feed,
         scope,
-        threads=settings.page.threads or max(1, (os.cpu_count() or 2) - 1),
+        threads=settings.page.threads or os.cpu_count() or 1,
         token=settings.fetch.agent_name,
         follow=list(settings.page.follow) if feed is None else [],
         max_depth=65535 if settings.crawl.max_depth is None else settings.crawl.max_depth,
         keep_links="links" in settings.store.keep,
+        keep_pages="pages" in settings.store.keep,
         keep_text="text" in settings.store.keep,
-        warc_level=settings.store.warc_gzip_level if warcs is not None else None,
+        warc_compression=warcs.compression if warcs is not None else None,
+        warc_level=_warc_level(settings),
         crawl_key=crawl_key,
         recent_bytes=limits["recent links"],
     )
@@ -237,12 +239,28 @@ def _parts(
         scope=scope,
         tables=tables,
         warcs=warcs,
-        duplicates=DuplicateMarker(limits["duplicates"], k=settings.near.k),
+        duplicates=_duplicates(settings, limits["duplicates"]),
         checkpointer=checkpointer,
         counters=counters,
         budget=budget,
         accounts=accounts,
     )
+
+
+def _warcs(files: Files, settings: Settings, state: dict[str, Any] | None) -> Warcs:
+    return Warcs(files, NUMBER, state, compression=settings.store.warc_compression)
+
+
+def _warc_level(settings: Settings) -> int:
+    store = settings.store
+    return store.warc_zstd_level if store.warc_compression == "zstd" else store.warc_gzip_level
+
+
+def _duplicates(settings: Settings, memory: int) -> DuplicateMarker | None:
+    """Pages are compared by what their rows say: without rows there are no duplicates."""
+    if "pages" not in settings.store.keep:
+        return None
+    return DuplicateMarker(memory, k=settings.near.k)
 
 
 def _sieve(files: Files, settings: Settings, memory: int, state: dict[str, Any] | None) -> Sieve:
@@ -321,7 +339,8 @@ def _remember(files: Files, parts: Parts, state: dict[str, Any] | None) -> None:
                 parts.visits.seed_robots(
                     row["origin"], row["status"], row["body"], int(row["expires"].timestamp() * 1e6)
                 )
-        parts.duplicates.remember(snapshot)
+        if parts.duplicates is not None:
+            parts.duplicates.remember(snapshot)
 
 
 def _offer_outlinks(agent: Agent, directory: Path) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow.compute as pc
 
+from crivello.crawl.rows import OK
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -34,7 +36,7 @@ class Counters:
 
     def count_pages(self, pages: pa.RecordBatch) -> None:
         """Count rows of the table `pages`."""
-        stored = pc.sum(pc.equal(pages["status"], 200)).as_py() or 0
+        stored = pc.sum(pc.equal(pages["status"], OK)).as_py() or 0
         self.pages_stored += stored
         self.visits += pages.num_rows
         if "bytes" in pages.schema.names:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from crivello._native import Duplicates
+from crivello.crawl.rows import OK
 
 if TYPE_CHECKING:
     from crivello.store import Snapshot
@@ -34,7 +35,7 @@ class DuplicateMarker:
 
     def mark(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of `clusters` that a batch of fetched pages gives."""
-        stored = pages.filter(pc.fill_null(pc.equal(pages["status"], 200), fill_value=False))
+        stored = pages.filter(pc.equal(pages["status"], OK))
         marks = pa.record_batch(self._seen.mark(stored.select(COLUMNS)))
         rows = pa.RecordBatch.from_arrays(
             [stored["url_hash"], *(marks[name] for name in ("duplicate_of", "kind", "distance"))],

@@ -14,7 +14,6 @@ the sieve, so that no crawl asks for them again. Three rules make it safe to kil
 
 from __future__ import annotations
 
-import re
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -28,6 +27,7 @@ import pyarrow.compute as pc
 from crivello._native import Feed, WarcReader, decode_content, normalise, now_us, url_hash
 from crivello.crawl import rows
 from crivello.errors import UsageError
+from crivello.store.capture import header
 from crivello.url import split
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Importer:
         self._feed.put(pa.record_batch([columns[name] for name in PAGES.names], schema=PAGES))
         self.parts.sieve.offer(rows.urls(list(dict.fromkeys(urls)), depth=0))
         while count > 0:
-            taken = self.parts.workers.take(WAIT_MS)
+            taken = self.parts.workers.take(WAIT_MS, enough_pages=count)
             pages = pa.record_batch(taken.pages)
             if pages.num_rows:
                 self._store(pages, pa.record_batch(taken.links))
@@ -229,9 +229,10 @@ class Importer:
         parts = self.parts
         at = pages.schema.get_field_index("fetch_ms")
         pages = pages.set_column(at, "fetch_ms", pa.nulls(pages.num_rows, pa.float32()))
-        clusters = parts.duplicates.mark(pages)
-        if clusters.num_rows:
+        if parts.duplicates is not None:
+            clusters = parts.duplicates.mark(pages)
             parts.tables.append("clusters", clusters)
+            parts.counters.count_duplicates(clusters)
         if parts.warcs is not None:
             pages = parts.warcs.append(pages)
         if "pages" in self.settings.store.keep:
@@ -239,7 +240,6 @@ class Importer:
         if links.num_rows:
             parts.tables.append("links", links)
         parts.counters.count_pages(pages)
-        parts.counters.count_duplicates(clusters)
         parts.counters.imported += pages.num_rows
         self.done.pages += pages.num_rows
 
@@ -248,9 +248,8 @@ class Importer:
         if 300 <= fact["status"] < 400:
             self.done.skipped["robots.txt that moved"] += 1
             return
-        codings = re.findall(rb"(?im)^content-encoding:[ \t]*([^\r\n]*)", fact["head"])
-        coding = b",".join(codings).decode("latin-1")
-        content, _, _ = decode_content(coding, body, limit=MAX_ROBOTS)
+        codings = ",".join(header(fact["head"], "content-encoding"))
+        content, _, _ = decode_content(codings, body, limit=MAX_ROBOTS)
         parts = split(url)
         columns = {
             "host": [parts.authority],

@@ -103,7 +103,8 @@ class StatusWriter:
         parts = self._parts
         parts.accounts["sieve"].set(parts.sieve.memory_bytes)
         parts.accounts["frontier"].set(parts.frontier.memory_bytes)
-        parts.accounts["duplicates"].set(parts.duplicates.memory_bytes)
+        if parts.duplicates is not None:
+            parts.accounts["duplicates"].set(parts.duplicates.memory_bytes)
         parts.accounts["index"].set(self._indexing.memory_bytes if self._indexing else 0)
         return parts.budget.report()
 

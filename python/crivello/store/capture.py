@@ -109,32 +109,36 @@ class Capture:
 
     def headers(self) -> bytes:
         """The HTTP head, with the empty line that ends it."""
-        return self._message()[0]
+        return self.message()[0]
 
     def body(self) -> bytes:
         """The body, its content-coding removed."""
-        head, body = self._message()
-        codings = [
-            line.partition(b":")[2].strip().decode("latin-1")
-            for line in head.splitlines()
-            if line.lower().startswith(b"content-encoding:")
-        ]
-        return decode_content(",".join(codings), body, limit=MAX_DECODED)[0]
+        return self.message()[1]
 
-    def _message(self) -> tuple[bytes, bytes]:
+    def message(self) -> tuple[bytes, bytes]:
+        """Head and body, read once."""
         batch = WarcReader(self.member(), max_block=1 << 30).next_batch(1)
         if batch is None:
             raise self._damaged()
         record = pa.record_batch(batch)
         if record["url"][0].as_py() != self.url:
             raise self._damaged()
-        return record["head"][0].as_py(), record["body"][0].as_py()
+        head, body = record["head"][0].as_py(), record["body"][0].as_py()
+        codings = ",".join(header(head, "content-encoding"))
+        return head, decode_content(codings, body, limit=MAX_DECODED)[0]
 
     def _damaged(self) -> Error:
         return Error(
             f"{self.warc_path}: holds no record of {self.url} at byte {self['warc_offset']};"
             " restore it from a copy"
         )
+
+
+def header(head: bytes, name: str) -> list[str]:
+    """The values of the fields of that name in an HTTP head."""
+    start = f"{name.lower()}:".encode()
+    lines = [line for line in head.splitlines() if line.lower().startswith(start)]
+    return [line[len(start) :].strip().decode("latin-1") for line in lines]
 
 
 def checked(url: str) -> str:

@@ -52,7 +52,7 @@ def export(
         schema = layout(table).schema
         if columns:
             schema = pa.schema([schema.field(name) for name in columns], schema.metadata)
-        with _atomic(path) as file:
+        with atomic(path) as file:
             write = _write_jsonl if to == "jsonl" else _write_parquet
             done = 0
             for rows in write(file, schema, batches):
@@ -81,7 +81,7 @@ def _write_parquet(
 
 
 @contextmanager
-def _atomic(path: Path) -> Iterator[IO[bytes]]:
+def atomic(path: Path) -> Iterator[IO[bytes]]:
     """A file that gets its name when the block ends well, and is gone when not."""
     draft = path.with_name(f".{path.name}.part")
     try:

@@ -1,7 +1,7 @@
 """Sealing: a closed spool segment becomes a sorted Parquet file.
 
-The rows are read once into memory, sorted by index, and taken group by group, so that beside
-the segment itself only one row group and the compressed file are held.
+The segment is mapped, not read; its rows are sorted by index and taken group by group, so that
+beside one copy of them only a row group and the compressed file are held.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ZSTD_LEVEL = 1
 
 def seal(files: Files, table: str, segment: spool.Segment, source: str, target: str) -> Seal:
     """Write the segment at path `source` as `target` + `.sealing`; the entry to be made true."""
-    rows = spool.read(files.read(source), source)
+    rows = spool.read(pa.memory_map(str(files.path(source))).read_buffer(), source)
     data = encode(table, rows)
     files.write_atomic(target + SEALING, data)
     name = target.rpartition("/")[2]
@@ -36,6 +36,7 @@ def seal(files: Files, table: str, segment: spool.Segment, source: str, target: 
 def encode(table: str, rows: pa.Table) -> bytes:
     """The rows, sorted, as a Parquet file: zstd, statistics, Bloom filters, page checksums."""
     plan = layout(table)
+    rows = rows.combine_chunks()  # once: `take` would do it again for every row group
     order = pc.sort_indices(rows, sort_keys=[(column, "ascending") for column in plan.order])
     sink = pa.BufferOutputStream()
     with _writer(sink, plan, min(rows.num_rows, plan.group_rows)) as writer:

@@ -1,27 +1,38 @@
 """The archive: WARC files, and their capture indexes (CDXJ).
 
-Files are `agents/<id>/warc/crivello-<id>-<n>.warc.gz`, each a `warcinfo` record and then records
-as the page workers compressed them. The one that grows has beside it `…-<n>.cdxj.part`, its
-index lines as they come; when it reaches its limit, or a run ends, the lines are sorted into
-`…-<n>.cdxj`. A checkpoint names the growing pair with lengths and crcs; recovery cuts both back
-to it and removes everything of a later number.
+Files are `agents/<id>/warc/crivello-<id>-<n>.warc.gz` or `.warc.zst`, each a `warcinfo` record
+and then records as the page workers compressed them. The one that grows has beside it
+`…-<n>.cdxj.part`, its index lines as they come; when it reaches its limit, or a run ends, the
+lines are sorted into `…-<n>.cdxj`. A checkpoint names the growing pair with lengths and crcs;
+recovery cuts both back to it and removes everything of a later number.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crivello import __version__
-from crivello._native import WarcRecords, cdxj_line
+from crivello._native import WarcRecords, cdxj_lines
 
 if TYPE_CHECKING:
     from crivello._native import Appender, Files
 
 LIMIT = 1 << 30
+
+Compression = Literal["gzip", "zstd"]
+
+_NOTHING = pa.scalar(0, pa.uint64())
+_NOWHERE = pa.scalar(None, pa.string())
+# Columns that the index is made of.
+_INDEXED = [
+    "url", "fetched_at", "status", "mime", "warc_digest", "warc_file", "warc_offset", "warc_length",
+]  # fmt: skip
+_SUFFIXES: Mapping[Compression, str] = {"gzip": ".warc.gz", "zstd": ".warc.zst"}
 
 
 class Warcs:
@@ -36,6 +47,7 @@ class Warcs:
         agent: int,
         state: Mapping[str, Any] | None = None,
         *,
+        compression: Compression = "gzip",
         limit: int = LIMIT,
     ) -> None:
         self._files = files
@@ -45,12 +57,18 @@ class Warcs:
         self._number = 0 if state is None else int(state["number"])
         self._warc: Appender | None = None
         self._lines: Appender | None = None
-        self._pending: list[str] = []
+        self._pending: list[bytes] = []
         self._sorted: list[str] = []
-        self._roll_back(state is not None and state["open"] is not None)
-        if state is not None and state["open"] is not None:
-            self._warc = files.resume(self._path(".warc.gz"), *state["open"]["warc"])
-            self._lines = files.resume(self._path(".cdxj.part"), *state["open"]["lines"])
+        self.compression: Compression = compression
+        growing = state["open"] if state is not None else None
+        self._roll_back(growing is not None)
+        if growing is not None:
+            self._suffix = _SUFFIXES[growing["compression"]]
+            self._warc = files.resume(self._path(self._suffix), *growing["warc"])
+            self._lines = files.resume(self._path(".cdxj.part"), *growing["lines"])
+            if growing["compression"] != compression:
+                self._close()
+        self._suffix = _SUFFIXES[compression]
 
     def _path(self, suffix: str, *, after: int = 0) -> str:
         return f"{self._folder}/{self._stem}{self._number + after:06}{suffix}"
@@ -61,10 +79,8 @@ class Warcs:
             if not name.startswith(self._stem):
                 continue
             number, _, suffix = name.removeprefix(self._stem).partition(".")
-            kept = {"warc.gz", "cdxj.part"} if growing else {"warc.gz", "cdxj"}
-            if int(number) > self._number or (
-                suffix not in ({"warc.gz", "cdxj"} if int(number) < self._number else kept)
-            ):
+            index = "cdxj.part" if growing and int(number) == self._number else "cdxj"
+            if int(number) > self._number or suffix not in {"warc.gz", "warc.zst", index}:
                 self._files.remove(f"{self._folder}/{name}")
 
     def append(self, pages: pa.RecordBatch) -> pa.RecordBatch:
@@ -73,36 +89,36 @@ class Warcs:
         `warc_file`, `warc_offset` and `warc_length` are null where there is no record. On an
         `OSError` (a full disk) nothing was added, and the call may be made again.
         """
-        records = pages["warc_record"].to_pylist()
-        offset = self._write([record for record in records if record]) if any(records) else 0
-        name = self._path(".warc.gz").rpartition("/")[2]
-        offsets: list[int | None] = []
-        for record in records:
-            offsets.append(offset if record else None)
-            offset += len(record or b"")
-        lengths = [len(record) if record else None for record in records]
-        self._index(pages, records, offsets, name)
-        names = [name if record else None for record in records]
+        records = pages["warc_record"]
+        first = self._write(records) if records.null_count < len(records) else 0
+        lengths = pc.binary_length(records).cast(pa.uint64())
+        ends = pc.cumulative_sum(
+            pc.fill_null(lengths, _NOTHING), start=pa.scalar(first, pa.uint64())
+        )
+        name = pa.scalar(self._path(self._suffix).rpartition("/")[2], pa.string())
         for column, values in (
-            ("warc_file", pa.array(names, pa.string())),
-            ("warc_offset", pa.array(offsets, pa.uint64())),
-            ("warc_length", pa.array(lengths, pa.uint64())),
+            ("warc_file", pc.if_else(pc.is_valid(records), name, _NOWHERE)),
+            ("warc_offset", pc.subtract(ends, lengths)),
+            ("warc_length", lengths),
         ):
             pages = pages.append_column(column, values)
+        index = {column: pages[column] for column in _INDEXED}
+        index["fetched_at"] = index["fetched_at"].cast(pa.int64())
+        self._pending.append(cdxj_lines(pa.record_batch(index)))
         return pages.drop_columns(["warc_record", "warc_digest"])
 
-    def _write(self, records: list[bytes]) -> int:
+    def _write(self, records: pa.BinaryArray) -> int:
         """Append records to the growing file; the offset of the first."""
         if self._warc is not None and len(self._warc) >= self._limit:
             self._close()
         if self._warc is None:
             lines = self._files.appender(self._path(".cdxj.part", after=1))
-            self._warc = self._files.appender(self._path(".warc.gz", after=1))
+            self._warc = self._files.appender(self._path(self._suffix, after=1))
             self._lines = lines
             self._number += 1
         if not len(self._warc):
             self._warc.append(self._warcinfo())
-        return self._warc.append(b"".join(records))
+        return self._warc.append_values(pa.record_batch([records], names=["records"]))
 
     def _warcinfo(self) -> bytes:
         fields = {
@@ -110,33 +126,9 @@ class Warcs:
             "format": "WARC File Format 1.1",
             "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
         }
-        name = self._path(".warc.gz").rpartition("/")[2]
-        return WarcRecords().warcinfo(fields, filename=name, date_us=time.time_ns() // 1000)
-
-    def _index(
-        self,
-        pages: pa.RecordBatch,
-        records: list[bytes | None],
-        offsets: list[int | None],
-        name: str,
-    ) -> None:
-        columns = [pages[column].to_pylist() for column in ("url", "status", "mime", "warc_digest")]
-        dates = pages["fetched_at"].cast(pa.int64()).to_pylist()
-        rows = zip(records, offsets, dates, *columns, strict=True)
-        for record, offset, date, url, status, mime, digest in rows:
-            if record is not None and offset is not None:
-                self._pending.append(
-                    cdxj_line(
-                        url,
-                        date,
-                        status=status or 0,
-                        mime=mime or "unk",
-                        digest=digest or "-",
-                        filename=name,
-                        offset=offset,
-                        length=len(record),
-                    )
-                )
+        name = self._path(self._suffix).rpartition("/")[2]
+        records = WarcRecords(compression=self.compression)
+        return records.warcinfo(fields, filename=name, date_us=time.time_ns() // 1000)
 
     def _close(self) -> None:
         """Sort the index of the growing file; the next record begins another."""
@@ -153,7 +145,7 @@ class Warcs:
 
     def _flush_lines(self) -> None:
         if self._pending and self._lines is not None:
-            self._lines.append("".join(f"{line}\n" for line in self._pending).encode())
+            self._lines.append(b"".join(self._pending))
             self._pending = []
 
     def checkpoint(self) -> dict[str, Any]:
@@ -163,7 +155,11 @@ class Warcs:
         self._flush_lines()
         return {
             "number": self._number,
-            "open": {"warc": list(self._warc.flush()), "lines": list(self._lines.flush())},
+            "open": {
+                "compression": self.compression,
+                "warc": list(self._warc.flush()),
+                "lines": list(self._lines.flush()),
+            },
         }
 
     def reclaim(self) -> None:

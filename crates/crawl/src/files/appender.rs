@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Shared, at};
 
 const BUFFER: usize = 64 << 10;
+const FRAME_HEAD: usize = 8;
 
 /// Appends to one file through a 64 KiB buffer.
 ///
@@ -53,6 +54,33 @@ impl Appender {
             self.buffer.extend_from_slice(bytes);
         } else {
             self.write(bytes)?;
+        }
+        Ok(offset)
+    }
+
+    /// Adds a frame: the length and the CRC-32 of the bytes, both u32 and little-endian, and the
+    /// bytes; tells at which offset of the file it begins.
+    ///
+    /// # Errors
+    /// As [`Appender::append`]; `InvalidInput` for 4 GiB or more.
+    pub fn append_frame(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        let length = u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut head = [0; FRAME_HEAD];
+        head[..4].copy_from_slice(&length.to_le_bytes());
+        head[4..].copy_from_slice(&crc32fast::hash(bytes).to_le_bytes());
+        if self.buffer.len() + FRAME_HEAD + bytes.len() > BUFFER {
+            self.drain()?;
+        }
+        let offset = self.len();
+        if FRAME_HEAD + bytes.len() <= BUFFER {
+            self.buffer.extend_from_slice(&head);
+            self.buffer.extend_from_slice(bytes);
+        } else {
+            let crc = self.crc.clone();
+            if let Err(error) = self.write(&head).and_then(|()| self.write(bytes)) {
+                (self.written, self.crc) = (offset, crc);
+                return Err(error);
+            }
         }
         Ok(offset)
     }

@@ -32,6 +32,43 @@ fn an_appender_knows_offsets_length_and_checksum() {
 }
 
 #[test]
+fn a_frame_is_length_checksum_and_bytes() {
+    let (_dir, files) = open(None, false);
+    let mut log = files.appender("log").unwrap();
+    let (small, large) = (b"small".to_vec(), vec![7; BIG]);
+    assert_eq!(log.append_frame(&small).unwrap(), 0);
+    assert_eq!(log.append_frame(&large).unwrap(), 13);
+    assert_eq!(log.append_frame(b"").unwrap(), 21 + BIG as u64);
+    let (len, crc) = log.flush().unwrap();
+    let content = files.read("log").unwrap();
+    assert_eq!((len, crc), (content.len() as u64, crc32fast::hash(&content)));
+    let mut expected = Vec::new();
+    for bytes in [&small, &large, &Vec::new()] {
+        expected.extend((bytes.len() as u32).to_le_bytes());
+        expected.extend(crc32fast::hash(bytes).to_le_bytes());
+        expected.extend(bytes);
+    }
+    assert_eq!(content, expected);
+}
+
+#[test]
+fn a_frame_that_fails_has_added_nothing() {
+    // Creation is operation 1, the first frame 2, its length and checksum alone 3, its bytes 4.
+    for fault in ["error:3", "error:4"] {
+        let (_dir, files) = open(Some(fault), false);
+        let mut log = files.appender("log").unwrap();
+        log.append_frame(b"a").unwrap();
+        assert!(log.append_frame(&vec![b'b'; BIG]).is_err(), "{fault}");
+        assert_eq!(log.len(), 9);
+        assert_eq!(log.append_frame(&vec![b'b'; BIG]).unwrap(), 9);
+        let (len, crc) = log.flush().unwrap();
+        let content = files.read("log").unwrap();
+        assert_eq!((content.len() as u64, crc32fast::hash(&content)), (len, crc));
+        assert_eq!(len, 17 + BIG as u64);
+    }
+}
+
+#[test]
 fn what_was_not_flushed_is_dropped() {
     let (_dir, files) = open(None, false);
     let mut log = files.appender("log").unwrap();

@@ -13,7 +13,7 @@ use super::links::{LinkKind, LinkSet, MAX_ANCHOR, clean_decoded, clean_href};
 use super::text::TextWriter;
 use super::tokeniser::{Content, Name, Sink, Text, tokenise};
 use super::values;
-use super::{Facts, Link};
+use super::{Facts, Link, Wanted};
 
 /// The most open foreign elements that are told apart.
 const MAX_FOREIGN: usize = 512;
@@ -30,6 +30,7 @@ enum Foreign {
 /// The sink that reads a page.
 struct Scan<'a> {
     agent: &'a str,
+    wanted: Wanted,
     facts: Facts,
     text: TextWriter,
     links: LinkSet,
@@ -53,12 +54,13 @@ struct Anchor {
     from: usize,
 }
 
-/// Reads a page for the robot called `agent`.
-pub(super) fn scan(html: &str, agent: &str) -> Facts {
+/// Reads of a page what is wanted, for the robot called `agent`.
+pub(super) fn scan(html: &str, agent: &str, wanted: Wanted) -> Facts {
     let mut scan = Scan {
         agent,
+        wanted,
         facts: Facts::default(),
-        text: TextWriter::new(html.len() / 2),
+        text: TextWriter::new(if wanted.text { html.len() / 2 } else { 0 }),
         links: LinkSet::default(),
         name: Name { raw: "", key: 0 },
         element: Element::Other,
@@ -78,7 +80,7 @@ impl<'a> Sink<'a> for Scan<'a> {
     #[inline]
     fn text(&mut self, raw: &'a str, kind: Text) {
         match self.held {
-            None => self.text.push(raw, kind),
+            None if self.wanted.text || self.anchor.is_some() => self.text.push(raw, kind),
             Some(Element::Textarea | Element::Xmp | Element::Plaintext) => {
                 self.text.push(raw, kind);
             }
@@ -88,7 +90,7 @@ impl<'a> Sink<'a> for Scan<'a> {
                 }
             }
             Some(Element::Style) => self.style(raw),
-            Some(_) => {}
+            None | Some(_) => {}
         }
     }
 
@@ -323,6 +325,9 @@ impl<'a> Scan<'a> {
         let Some(link) = self.refer(slot, LinkKind::A) else { return };
         if let Some(rel) = self.attributes.get(Slot::Rel) {
             self.links.get_mut(link).rel = decode::line(rel).to_ascii_lowercase();
+        }
+        if !self.wanted.anchors {
+            return;
         }
         self.anchor = Some(Anchor { link, words: String::new(), from: self.text.as_str().len() });
     }

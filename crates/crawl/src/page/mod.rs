@@ -15,6 +15,7 @@ mod elements;
 mod entities;
 mod html;
 pub mod links;
+mod markdown;
 mod mime;
 mod raw;
 mod simhash;
@@ -28,9 +29,12 @@ pub use charset::prescan;
 pub use digest::text_digest;
 pub use directives::RobotsFlags;
 pub use links::{Link, LinkKind};
+pub use markdown::markdown;
 pub use simhash::simhash;
 
 use mime::Form;
+
+use crate::url::Url;
 
 /// A response's body, its content-coding removed, and its Content-Type.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +43,20 @@ pub struct PageInput<'a> {
     pub content_type: Option<&'a str>,
     /// The bytes.
     pub body: &'a [u8],
+}
+
+/// What a page is read for, beside its links and metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The visible text with its digest and simhash; else they are empty.
+    pub text: bool,
+    /// The anchors of links; else they are empty, but for those that attributes state.
+    pub anchors: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Self = Self { text: true, anchors: true };
 }
 
 /// What a body says.
@@ -86,21 +104,29 @@ pub struct Facts {
 
 /// Reads HTML that is decoded already: links, text and metadata, without digests.
 pub fn extract(html: &str, agent_token: &str) -> Facts {
-    html::scan(html, agent_token)
+    html::scan(html, agent_token, Wanted::ALL)
 }
 
 /// Reads a page; `agent_token` is the product token for which `meta` elements may hold
 /// directives.
 pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
+    read(input, agent_token, Wanted::ALL)
+}
+
+/// Reads of a page what is wanted.
+pub fn read(input: &PageInput<'_>, agent_token: &str, wanted: Wanted) -> Page {
     let (mime, form) = mime::classify(input.content_type, input.body);
     let (facts, charset) = if form != Form::Binary {
         let declared = input.content_type.and_then(mime::charset_of);
-        read(input.body, form, declared, agent_token)
+        facts_of(input.body, form, declared, agent_token, wanted)
     } else if let Some((body, form)) = mime::unpacked(input.body, text::LIMIT) {
-        read(&body, form, None, agent_token)
+        facts_of(&body, form, None, agent_token, wanted)
     } else {
         (Facts::default(), "")
     };
+    let text = if wanted.text { facts.text } else { String::new() };
+    let (text_digest, simhash) =
+        if wanted.text { (text_digest(&text), simhash(&text)) } else { Default::default() };
     Page {
         mime,
         charset,
@@ -110,22 +136,38 @@ pub fn parse(input: &PageInput<'_>, agent_token: &str) -> Page {
         base: facts.base,
         lang: facts.lang,
         robots_flags: facts.robots_flags,
-        text_digest: text_digest(&facts.text),
-        simhash: simhash(&facts.text),
-        text: facts.text,
+        text_digest,
+        simhash,
+        text,
         links: facts.links,
     }
 }
 
-fn read(
+/// A body as Markdown: HTML converted, plain text and XML as their text; empty for other types.
+pub fn to_markdown(input: &PageInput<'_>, url: &Url) -> String {
+    let (_, form) = mime::classify(input.content_type, input.body);
+    if form == Form::Binary {
+        return String::new();
+    }
+    let declared = input.content_type.and_then(mime::charset_of);
+    let (text, _) = charset::decode(input.body, declared, form == Form::Html);
+    match form {
+        Form::Html => markdown(&text, url),
+        Form::Xml => xml::scan(&text).text,
+        Form::Plain | Form::Binary => plain(&text).text,
+    }
+}
+
+fn facts_of(
     body: &[u8],
     form: Form,
     declared: Option<&str>,
     agent_token: &str,
+    wanted: Wanted,
 ) -> (Facts, &'static str) {
     let (text, encoding) = charset::decode(body, declared, form == Form::Html);
     let facts = match form {
-        Form::Html => html::scan(&text, agent_token),
+        Form::Html => html::scan(&text, agent_token, wanted),
         Form::Xml => xml::scan(&text),
         Form::Plain | Form::Binary => plain(&text),
     };

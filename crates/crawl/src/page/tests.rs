@@ -1,6 +1,6 @@
 //! Behaviour of `parse` on whole pages.
 
-use super::{LinkKind, Page, PageInput, RobotsFlags, parse};
+use super::{LinkKind, Page, PageInput, RobotsFlags, Wanted, parse, read};
 
 fn html(body: &str) -> Page {
     page("text/html; charset=utf-8", body.as_bytes())
@@ -306,4 +306,22 @@ fn what_is_kept_of_a_page_is_bounded() {
     let long = html(&format!("<a href=x>{}</a><a href={}>", "ab ".repeat(9999), "y".repeat(9999)));
     assert_eq!(long.links.len(), 1);
     assert_eq!(long.links[0].anchor.chars().count(), super::links::MAX_ANCHOR);
+}
+
+#[test]
+fn what_is_not_wanted_changes_nothing_else() {
+    let body = "<title>T</title><p>Words <a href=/a rel=next>to <b>a</b></a> and \
+                <a href=/b><img src=i.png alt=picture></a><a href=/a>again</a> 12";
+    let input = PageInput { content_type: Some("text/html"), body: body.as_bytes() };
+    let whole = parse(&input, "crivello");
+    let part = |text, anchors| read(&input, "crivello", Wanted { text, anchors });
+    assert_eq!(part(true, true), whole);
+    let no_text = Page { text: String::new(), text_digest: [0; 16], simhash: 0, ..whole.clone() };
+    assert_eq!(part(false, true), no_text);
+    let mut no_anchors = no_text;
+    for link in no_anchors.links.iter_mut().filter(|link| link.kind == LinkKind::A) {
+        assert!(!link.anchor.is_empty());
+        link.anchor.clear();
+    }
+    assert_eq!(part(false, false), no_anchors);
 }

@@ -10,7 +10,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::{LinkRow, PageRow};
+use super::PageRow;
 use crate::batch;
 use crate::fetch::{End, FetchError, RobotsFetched};
 
@@ -89,6 +89,9 @@ fn finish(schema: &SchemaRef, columns: Vec<ArrayRef>) -> RecordBatch {
 
 /// Builds the batch of pages.
 pub(super) fn pages(rows: &[PageRow]) -> RecordBatch {
+    let bytes_of = |of: fn(&PageRow) -> usize| rows.iter().map(of).sum();
+    let text_bytes = bytes_of(|row| row.text.as_ref().map_or(0, String::len));
+    let record_bytes = bytes_of(|row| row.warc_record.as_ref().map_or(0, Vec::len));
     macro_rules! column {
         ($builder:expr, $row:ident => $value:expr) => {{
             let mut builder = $builder;
@@ -149,9 +152,9 @@ pub(super) fn pages(rows: &[PageRow]) -> RecordBatch {
             nullable!(StringBuilder::new(), row => row.lang.as_deref()),
             nullable!(StringBuilder::new(), row => row.canonical.as_deref()),
             nullable!(UInt16Builder::new(), row => row.robots_flags),
-            nullable!(StringBuilder::new(), row => row.text.as_deref()),
+            nullable!(StringBuilder::with_capacity(rows.len(), text_bytes), row => row.text.as_deref()),
             column!(UInt32Builder::new(), row => row.text_len),
-            nullable!(BinaryBuilder::new(), row => row.warc_record.as_deref()),
+            nullable!(BinaryBuilder::with_capacity(rows.len(), record_bytes), row => row.warc_record.as_deref()),
             nullable!(StringBuilder::new(), row => row.warc_digest.as_deref()),
         ],
     )
@@ -159,19 +162,23 @@ pub(super) fn pages(rows: &[PageRow]) -> RecordBatch {
 
 /// Builds the batch of links of the same pages.
 pub(super) fn links(rows: &[PageRow]) -> RecordBatch {
-    let (mut src, mut visit, mut url, mut hash) =
-        (UInt64Builder::new(), UInt64Builder::new(), StringBuilder::new(), UInt64Builder::new());
-    let (mut anchor, mut rel, mut kind) =
-        (StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
+    let count = rows.iter().map(|row| row.links.ends.len()).sum();
+    let bytes = rows.iter().map(|row| row.links.text.len()).sum();
+    let (mut src, mut visit) =
+        (UInt64Builder::with_capacity(count), UInt64Builder::with_capacity(count));
+    let (mut url, mut hash) =
+        (StringBuilder::with_capacity(count, bytes), UInt64Builder::with_capacity(count));
+    let texts = || StringBuilder::with_capacity(count, 8 * count);
+    let (mut anchor, mut rel, mut kind) = (texts(), texts(), texts());
     for row in rows {
-        for link in &row.links {
+        for ((link, link_hash), label) in row.links.iter().zip(&row.labels) {
             src.append_value(row.url_hash);
             visit.append_value(row.visit);
-            url.append_value(&link.url);
-            hash.append_value(link.hash);
-            anchor.append_value(&link.anchor);
-            rel.append_value(&link.rel);
-            kind.append_value(link.kind);
+            url.append_value(link);
+            hash.append_value(link_hash);
+            anchor.append_value(&label.anchor);
+            rel.append_value(&label.rel);
+            kind.append_value(label.kind);
         }
     }
     finish(
@@ -195,10 +202,10 @@ pub(super) fn offers(rows: &[PageRow]) -> RecordBatch {
     let (mut score, mut from_hash, mut from_url) =
         (Float32Builder::new(), UInt64Builder::new(), StringBuilder::new());
     for row in rows {
-        for LinkRow { url: link, hash: link_hash, depth: link_depth, .. } in &row.offers {
+        for (link, link_hash) in row.offers.iter() {
             url.append_value(link);
-            hash.append_value(*link_hash);
-            depth.append_value(*link_depth);
+            hash.append_value(link_hash);
+            depth.append_value(row.offer_depth);
             score.append_value(0.0);
             from_hash.append_value(row.url_hash);
             from_url.append_value(&row.url);
