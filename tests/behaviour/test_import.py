@@ -105,6 +105,14 @@ def test_a_file_of_warcio_becomes_pages_with_their_dates_and_bytes(tmp_path, com
     ]
 
 
+def test_what_was_imported_can_be_searched(command, old):
+    assert command("import", "crawl", old).returncode == 0
+    found = json.loads(command("search", "crawl", "grüße title:gepackt", "--json").stdout)
+    assert [hit["url"] for hit in found["hits"]] == ["http://old.test/c"]
+    assert found["hits"][0]["fetched_at"] == "2024-02-29T10:00:02Z"
+    assert json.loads(command("search", "crawl", "gone", "--json").stdout)["total"] == 0
+
+
 def test_the_archive_of_an_import_reads_and_says_where_each_page_is(tmp_path, command, old):
     assert command("import", "crawl", old).returncode == 0
     places = {}

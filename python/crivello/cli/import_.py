@@ -59,6 +59,8 @@ def import_(
         print_json({**asdict(done), "skipped": dict(done.skipped)})
     else:
         print(_summary(done, directory))
+    if done.index_problem is not None:
+        say(done.index_problem)
     if done.exit_code == 1:
         say("the files hold no WARC record")
     return done.exit_code

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,20 +136,32 @@ def import_(
     feed = Feed()
     parts = _parts(files, settings, state, feed)
     agent = Agent(parts, settings, now=now_us)
-    status = StatusWriter(files, parts)
+    indexing = _indexing(directory, settings)
+    status = StatusWriter(files, parts, indexing)
     _remember(files, parts, state)
     status.write("running")
+
+    def on_progress(done: Imported, path: Path, position: int, size: int) -> None:
+        if indexing is not None:
+            indexing.maybe(parts.tables.sealed("pages"))
+        watch.on_progress(done, path, position, size)
+
     try:
         agent.offer(rows.urls([], depth=0))  # what waits in the sieve is the crawl's, not imported
         with ExitStack() as stack:
             snapshot = stack.enter_context(Snapshot.open(directory)) if state else None
             captures = Captures(snapshot)
-        done = Importer(parts, feed, settings, captures).run(warcs, watch)
+        importer = Importer(parts, feed, settings, captures)
+        done = importer.run(warcs, replace(watch, on_progress=on_progress))
         feed.close()
         _wind_down(agent)
+        if indexing is not None:
+            sealed = parts.tables.sealed("pages")
+            indexing.finish(sealed, stop=watch.stop, on_turn=lambda: status.maybe("indexing"))
+            done.index_problem = indexing.problem
     except BaseException:
         feed.close()
-        _abandon(parts)
+        _abandon(parts, indexing)
         raise
     status.write("stopped" if done.ending == "finished" else "interrupted")
     return done

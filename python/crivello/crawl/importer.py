@@ -74,6 +74,8 @@ class Imported:
     """Records passed over, by reason."""
     problems: int = 0
     """Damage found in the files."""
+    index_problem: str | None = None
+    """Why not all pages are in the index, and what to do; None when they are, or need not be."""
 
     @property
     def exit_code(self) -> int:

@@ -126,6 +126,7 @@ class Reference:
     """Searches rows with the columns `url_hash`, `visit`, `title`, `text`, a table a segment.
 
     >>> import pyarrow as pa
+    >>> from crivello.search import parse
     >>> rows = [{"url_hash": n, "visit": n, "title": None, "text": f"a b{n}"} for n in range(3)]
     >>> reference = Reference([pa.Table.from_pylist(rows)])
     >>> [found.document for found in reference.search(parse("a -b1").tree, 10)]
