@@ -28,8 +28,16 @@ class Hit:
         """The snippet as HTML, escaped, with the words that were looked for between marks.
 
         >>> now = datetime(2026, 1, 1)
-        >>> hit = Hit(url="", title=None, score=1, snippet="a < b", highlights=[(4, 5)],
-        ...           fetched_at=now, lang=None, url_hash=0)
+        >>> hit = Hit(
+        ...     url="",
+        ...     title=None,
+        ...     score=1,
+        ...     snippet="a < b",
+        ...     highlights=[(4, 5)],
+        ...     fetched_at=now,
+        ...     lang=None,
+        ...     url_hash=0,
+        ... )
         >>> hit.marked()
         'a &lt; <mark>b</mark>'
         """

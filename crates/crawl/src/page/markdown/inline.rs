@@ -5,6 +5,7 @@ use super::{is_script, is_skipped, longest_run, raw_text};
 use crate::url::Url;
 
 /// Collects inline Markdown and collapses white space.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Inline<'a> {
     base: &'a Url,
     out: String,

@@ -1,4 +1,4 @@
-//! A page as Markdown (CommonMark with the tables and strikethrough of GFM).
+//! A page as Markdown (`CommonMark` with the tables and strikethrough of GFM).
 //!
 //! Headings, paragraphs, lists, quotations, code, tables, links, images and emphasis are kept;
 //! scripts, styles, forms' controls and markup that says nothing are left out. Links are absolute.
@@ -213,10 +213,9 @@ impl Writer<'_> {
         if text.is_empty() {
             return String::new();
         }
-        let stated = [Some(node), node.children.first()].into_iter().flatten();
+        let mut stated = [Some(node), node.children.first()].into_iter().flatten();
         let language = stated
-            .filter_map(|node| node.attribute("class").and_then(language))
-            .next()
+            .find_map(|node| node.attribute("class").and_then(language))
             .unwrap_or_else(|| self.language.clone());
         let fence = "`".repeat(longest_run(text, '`').max(2) + 1);
         format!("{fence}{language}\n{text}\n{fence}")
@@ -324,8 +323,8 @@ impl Writer<'_> {
         }
         let mut lines = Vec::new();
         if !rows.first().is_some_and(|row| row.head) {
-            lines.push(table_line(vec![String::new(); columns]));
-            lines.push(table_line(vec!["---".to_owned(); columns]));
+            lines.push(table_line(&vec![String::new(); columns]));
+            lines.push(table_line(&vec!["---".to_owned(); columns]));
         }
         for (number, row) in rows.iter().enumerate() {
             let mut cells: Vec<String> = row
@@ -335,9 +334,9 @@ impl Writer<'_> {
                 .map(|text| text.replace('|', "\\|"))
                 .collect();
             cells.resize(columns, String::new());
-            lines.push(table_line(cells));
+            lines.push(table_line(&cells));
             if number == 0 && row.head {
-                lines.push(table_line(vec!["---".to_owned(); columns]));
+                lines.push(table_line(&vec!["---".to_owned(); columns]));
             }
         }
         blocks.push(lines.join("\n"));
@@ -383,7 +382,7 @@ fn holds_layout(node: &Node) -> bool {
     node.children.iter().any(|child| WIDE.contains(&child.name.as_str()) || holds_layout(child))
 }
 
-fn table_line(cells: Vec<String>) -> String {
+fn table_line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
