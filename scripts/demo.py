@@ -54,11 +54,12 @@ def main() -> int:
         if code := run(console, "search", str(DIRECTORY), asked, "-k", "2"):
             return code
     console.print(
-        f"\nSearch it in a browser: [b].venv/bin/crivello serve {DIRECTORY}[/b],"
-        " then open [b]http://127.0.0.1:8321/[/b]"
+        "\nSearch it in a browser: type the command, then open [b]http://127.0.0.1:8321/[/b]"
+        f"\n\n  [b].venv/bin/crivello serve {DIRECTORY}[/b]"
         f"\n\nIt is all in [b]{DIRECTORY}/[/b]: WARC files, and Parquet tables for any SQL engine."
-        f"\nTry [b].venv/bin/crivello status {DIRECTORY}[/b], or"
-        f" [b].venv/bin/crivello sql {DIRECTORY} 'select * from pages limit 3' --json[/b]\n"
+        f"\n\n  [b].venv/bin/crivello status {DIRECTORY}[/b]"
+        f"\n  [b].venv/bin/crivello sql {DIRECTORY} 'select * from pages limit 3'[/b]\n",
+        soft_wrap=True,
     )
     return 0
 
@@ -92,7 +93,7 @@ def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:
             from pages group by 1 order by 2 desc""")
     )
     most = rows[0][1]
-    table = Table(title="What came of the visits", title_justify="left", box=None)
+    table = Table(box=None, pad_edge=False)
     table.add_column("outcome")
     table.add_column("visits", justify="right")
     table.add_column("")
@@ -100,18 +101,19 @@ def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:
         bar = "█" * max(1, round(40 * visits / most))
         colour = "green" if outcome == "page" else "cyan" if outcome == "redirect" else "red"
         table.add_row(outcome, f"{visits:,}", f"[{colour}]{bar}[/{colour}]")
-    console.print()
+    console.print("\n[b]What came of the visits[/b]")
     console.print(table)
 
 
 def answer(console: Console, crawl: crivello.Crawl, question: str, query: str) -> None:
     """A question in words, and the rows that answer it."""
     result = crawl.sql(query).to_arrow()
-    table = Table(title=f"\n{question}", title_justify="left", box=None)
+    table = Table(box=None, pad_edge=False)
     for name in result.column_names:
         table.add_column(name)
     for row in result.to_pylist():
         table.add_row(*(str(value) for value in row.values()))
+    console.print(f"\n[b]{question}[/b]")
     console.print(table)
 
 

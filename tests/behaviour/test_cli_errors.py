@@ -150,6 +150,13 @@ def test_help_says_how(tmp_path, command):
         assert f"crivello {command} " in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [[], ["--debug"]])
+def test_the_command_alone_shows_its_help_as_it_is_set(tmp_path, arguments):
+    done = crivello(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == crivello("--help", cwd=tmp_path).stdout
+
+
 def test_the_version_is_one_line(tmp_path):
     assert crivello("--version", cwd=tmp_path).stdout.startswith("crivello 0.")
 

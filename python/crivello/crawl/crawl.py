@@ -95,6 +95,11 @@ class Crawl:
         self._seedless = seedless
         self._fault = fault
         self._searcher: Searcher | None = None
+        if unknown := sorted(options.keys() - OPTIONS.keys()):
+            raise UsageError(
+                f"Crawl has no option {unknown[0]!r}; it has {', '.join(OPTIONS)};"
+                " what else can be set goes into a file, config=FILE"
+            )
         given: dict[str, Any] = {OPTIONS[name]: value for name, value in options.items()}
         new_seeds = normalised(seeds)
         self.is_new = not (self.path / FILE).exists()
