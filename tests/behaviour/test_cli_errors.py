@@ -116,6 +116,8 @@ def test_a_bad_line_of_a_seed_file_is_a_warning_with_its_number(tmp_path):
     assert "crivello: warning: seeds.txt:2: " in done.stderr
     assert done.returncode == 1
     assert "no page could be fetched" in done.stderr
+    assert "crivello why new URL" in done.stderr
+    assert "crivello sql" not in done.stdout
     assert (tmp_path / "new/crivello.toml").exists()
     cold = crivello("crawl", "-o", "new", "--sieve", "memory", cwd=tmp_path)
     refused(cold, "sieve.kind", "cannot change")

@@ -61,3 +61,9 @@ def test_a_long_value_is_cut_and_that_is_said(made):
     shown = on_a_terminal("sql", made, f"select repeat('x', 1000) as long, {columns}")
     assert "".join(shown).count("x") == 400
     assert "--json" in shown[-1]
+
+
+def test_what_an_interactive_session_shows_says_what_it_is(made):
+    crawl = crivello.open(made)
+    assert repr(crawl) == f"Crawl({str(made)!r})"
+    assert "(url, depth)" in repr(crawl.sql("select url, depth from urls"))

@@ -161,7 +161,7 @@ def summary(ended: Summary, directory: Path) -> str:
             f"  duplicates  {counts(status.duplicates)}",
             *([f"  index       {status.documents_indexed:,} pages"] if searchable else []),
             f"  memory      {human_size(status.memory_bytes)} at most",
-            next_step(directory, searchable=searchable),
+            *([next_step(directory, searchable=searchable)] if status.pages_stored else []),
         )
     )
 
@@ -173,9 +173,10 @@ def next_step(directory: Path, *, searchable: bool) -> str:
     return f"Look at it: crivello sql {directory} 'select url, title from pages limit 10'"
 
 
-def nothing_fetched(ended: Summary) -> str:
+def nothing_fetched(ended: Summary, directory: Path) -> str:
     """Why a run that fetched nothing may have done so."""
     return (
         f"no page could be fetched; failures: {counts(ended.status.failures)};"
-        " check the seeds' spelling, the network and the sites' robots.txt"
+        " check the seeds' spelling, the network and the sites' robots.txt;"
+        f" `crivello why {directory} URL` tells what became of a seed"
     )

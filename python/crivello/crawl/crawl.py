@@ -108,6 +108,10 @@ class Crawl:
         else:
             self.settings, self.changed = self._reopen(new_seeds, config, given)
 
+    def __repr__(self) -> str:
+        """As it can be written."""
+        return f"Crawl({str(self.path)!r})"
+
     def _create(
         self, seeds: list[str], config: str | Path | None, given: dict[str, Any]
     ) -> tuple[Settings, list[str]]:
