@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -67,7 +68,12 @@ def main() -> int:
 def run(console: Console, *arguments: str) -> int:
     """Show a command and run it; its exit code."""
     console.print(Text(f"$ crivello {shlex.join(arguments)}", style="dim"), soft_wrap=True)
-    return subprocess.run([str(COMMAND), *arguments], check=False).returncode
+    # Ctrl-C is the command's to answer: a handler, unlike what is ignored, is not passed on to it.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run([str(COMMAND), *arguments], check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def searches(crawl: crivello.Crawl) -> tuple[str, str, str]:
