@@ -30,7 +30,7 @@ def _one_of(*values: str) -> Callable[[str], list[str]]:
 
 def crawl(
     seeds: Annotated[
-        list[str] | None, typer.Argument(metavar="SEED...", help="URLs to start from.")
+        list[str] | None, typer.Argument(metavar="SEED", help="URLs to start from.")
     ] = None,
     *,
     output: Annotated[

@@ -22,7 +22,7 @@ def import_(
         Path, typer.Argument(metavar="DIR", help="Directory of the crawl; a new one is made.")
     ],
     warcs: Annotated[
-        list[Path], typer.Argument(metavar="WARC...", help="Files: .warc, .warc.gz, .warc.zst.")
+        list[Path], typer.Argument(metavar="WARC", help="Files: .warc, .warc.gz, .warc.zst.")
     ],
     *,
     scope: Annotated[

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def search(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the crawl.")],
-    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to look for.")],
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for.")],
     *,
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Pages to show.")] = 10,
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Leave out the N best ones.")] = 0,
