@@ -41,7 +41,8 @@ lint: build ## formatting, lints, types
 bench: release ## benchmarks beside their peers; the report goes to bench/out
 	$(PYTHON) -m bench
 
-docs: build ## check the documentation and build its site
+docs: setup ## check the documentation and build its site
+	@scripts/build.sh "$$(cat .venv/.profile 2>/dev/null || echo dev)"  # whichever is there will do
 	@scripts/setup.sh --docs
 	$(PYTHON) scripts/check_docs.py
 	.venv-docs/bin/python scripts/build_docs.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,11 +55,12 @@ def main() -> int:
         if code := run(console, "search", str(DIRECTORY), asked, "-k", "2"):
             return code
     console.print(
-        f"\nSearch it in a browser: [b].venv/bin/crivello serve {DIRECTORY}[/b],"
-        " then open [b]http://127.0.0.1:8321/[/b]"
+        "\nSearch it in a browser: type the command, then open [b]http://127.0.0.1:8321/[/b]"
+        f"\n\n  [b].venv/bin/crivello serve {DIRECTORY}[/b]"
         f"\n\nIt is all in [b]{DIRECTORY}/[/b]: WARC files, and Parquet tables for any SQL engine."
-        f"\nTry [b].venv/bin/crivello status {DIRECTORY}[/b], or"
-        f" [b].venv/bin/crivello sql {DIRECTORY} 'select * from pages limit 3' --json[/b]\n"
+        f"\n\n  [b].venv/bin/crivello status {DIRECTORY}[/b]"
+        f"\n  [b].venv/bin/crivello sql {DIRECTORY} 'select * from pages limit 3'[/b]\n",
+        soft_wrap=True,
     )
     return 0
 
@@ -66,7 +68,12 @@ def main() -> int:
 def run(console: Console, *arguments: str) -> int:
     """Show a command and run it; its exit code."""
     console.print(Text(f"$ crivello {shlex.join(arguments)}", style="dim"), soft_wrap=True)
-    return subprocess.run([str(COMMAND), *arguments], check=False).returncode
+    # Ctrl-C is the command's to answer: a handler, unlike what is ignored, is not passed on to it.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run([str(COMMAND), *arguments], check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def searches(crawl: crivello.Crawl) -> tuple[str, str, str]:
@@ -92,7 +99,7 @@ def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:
             from pages group by 1 order by 2 desc""")
     )
     most = rows[0][1]
-    table = Table(title="What came of the visits", title_justify="left", box=None)
+    table = Table(box=None, pad_edge=False)
     table.add_column("outcome")
     table.add_column("visits", justify="right")
     table.add_column("")
@@ -100,18 +107,19 @@ def draw_outcomes(console: Console, crawl: crivello.Crawl) -> None:
         bar = "█" * max(1, round(40 * visits / most))
         colour = "green" if outcome == "page" else "cyan" if outcome == "redirect" else "red"
         table.add_row(outcome, f"{visits:,}", f"[{colour}]{bar}[/{colour}]")
-    console.print()
+    console.print("\n[b]What came of the visits[/b]")
     console.print(table)
 
 
 def answer(console: Console, crawl: crivello.Crawl, question: str, query: str) -> None:
     """A question in words, and the rows that answer it."""
     result = crawl.sql(query).to_arrow()
-    table = Table(title=f"\n{question}", title_justify="left", box=None)
+    table = Table(box=None, pad_edge=False)
     for name in result.column_names:
         table.add_column(name)
     for row in result.to_pylist():
         table.add_row(*(str(value) for value in row.values()))
+    console.print(f"\n[b]{question}[/b]")
     console.print(table)
 
 

@@ -27,3 +27,8 @@ def __getattr__(name: str) -> object:
 
         return getattr(crawl, "open_crawl" if name == "open" else name)
     raise AttributeError(f"module 'crivello' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is imported late is there to be found, as by an interactive session's completion."""
+    return sorted({*globals(), *__all__})

@@ -415,3 +415,13 @@ def test_an_export_that_cannot_be_leaves_nothing(made, command, tmp_path, argume
     assert told in line
     assert [path.name for path in tmp_path.iterdir()] == ["taken.jsonl"]
     assert (tmp_path / "taken.jsonl").read_text("utf-8") == "mine"
+
+
+def test_an_option_that_a_crawl_does_not_have_is_named_with_those_it_has(tmp_path):
+    with pytest.raises(crivello.UsageError, match=r"'hosts'.*max_pages.*config=FILE"):
+        crivello.Crawl(tmp_path / "new", seeds=["http://127.0.0.1:9/"], hosts=3)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_the_package_offers_can_be_completed():
+    assert {"Crawl", "open", "import_warcs"} <= set(dir(crivello))

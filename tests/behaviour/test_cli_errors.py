@@ -116,6 +116,8 @@ def test_a_bad_line_of_a_seed_file_is_a_warning_with_its_number(tmp_path):
     assert "crivello: warning: seeds.txt:2: " in done.stderr
     assert done.returncode == 1
     assert "no page could be fetched" in done.stderr
+    assert "crivello why new URL" in done.stderr
+    assert "crivello sql" not in done.stdout
     assert (tmp_path / "new/crivello.toml").exists()
     cold = crivello("crawl", "-o", "new", "--sieve", "memory", cwd=tmp_path)
     refused(cold, "sieve.kind", "cannot change")
@@ -148,6 +150,13 @@ def test_help_says_how(tmp_path, command):
     if command:
         assert "Examples:" in done.stdout
         assert f"crivello {command} " in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["--debug"]])
+def test_the_command_alone_shows_its_help_as_it_is_set(tmp_path, arguments):
+    done = crivello(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == crivello("--help", cwd=tmp_path).stdout
 
 
 def test_the_version_is_one_line(tmp_path):

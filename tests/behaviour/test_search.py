@@ -107,7 +107,15 @@ def test_the_command_prints_what_the_api_finds(site, command):
     for part in ("1  The Mercator sieve", "/mercator\n", "A static function maps keys"):
         assert part in shown
     assert command("search", site, "sieve", "-k", "1").stdout.count("http://") == 1
-    assert command("search", site, "nowhere").stdout.startswith("0 pages in ")
+
+
+def test_a_query_that_finds_nothing_says_how_to_go_on(site, command):
+    done = command("search", site, "sieve nowhere")
+    assert done.stdout.startswith("0 pages in ")
+    assert done.returncode == 0
+    assert "--explain" in done.stderr
+    assert command("search", site, "sieve nowhere", "--explain").stderr == ""
+    assert command("search", site, "sieve nowhere", "--json").stderr == ""
 
 
 def test_the_command_explains_how_it_read_a_query(site, command):

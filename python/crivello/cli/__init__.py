@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     from crivello.cli.app import app
 
-    result = app(arguments, prog_name="crivello", standalone_mode=False)
+    result = app(arguments or ["--help"], prog_name="crivello", standalone_mode=False)
     if result == _CTRL_C:
         raise KeyboardInterrupt
     return result if isinstance(result, int) else 0

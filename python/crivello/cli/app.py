@@ -20,7 +20,6 @@ from crivello.cli.why import why
 
 app = typer.Typer(
     name="crivello",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

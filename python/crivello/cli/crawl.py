@@ -206,7 +206,7 @@ def run(
     if summary.index_problem is not None:
         say(summary.index_problem)
     if summary.exit_code == 1:
-        say(view.nothing_fetched(summary))
+        say(view.nothing_fetched(summary, output))
     return summary.exit_code
 
 

@@ -103,7 +103,12 @@ def _watching(stop: Any) -> Iterator[Watch]:  # noqa: ANN401 - a function
 
 def _summary(done: Imported, directory: Path) -> str:
     from crivello.cli import view
+    from crivello.crawl import read_status
 
+    then = []
+    if done.records:
+        searchable = read_status(directory)["documents_indexed"] > 0
+        then = [view.next_step(directory, searchable=searchable)]
     first = "Imported." if done.ending == "finished" else "Interrupted; the same command goes on."
     return "\n".join(
         (
@@ -113,6 +118,6 @@ def _summary(done: Imported, directory: Path) -> str:
             f"  robots.txt  {done.robots:,}",
             f"  passed over {view.counts(done.skipped)}",
             f"  damage      {done.problems or 'none'}",
-            f"Look at it: crivello sql {directory} 'select url, title from pages limit 10'",
+            *then,
         )
     )

@@ -38,7 +38,7 @@ def search(
       crivello search example 'title:(tutorial OR introduction) python' -k 3
       crivello search example sieve --json | jq -r '.hits[].url'
     """
-    from crivello.cli.screen import print_json
+    from crivello.cli.screen import print_json, say
     from crivello.search import Searcher, parse
 
     read = parse(" ".join(query))
@@ -58,6 +58,8 @@ def search(
             print(f"  {count:>9,} pages match  {_named(leaf)}")
         print()
     _print(results, offset)
+    if not results.total and not explain:
+        say("no page matches all of it; --explain says how many match each part")
 
 
 def _named(leaf: Leaf) -> str:

@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +15,15 @@ import typer
 from crivello.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
     from crivello.store.reader import Snapshot
     from crivello.store.sql import Rows
+
+_GAP = "   "  # between the columns of a table
+_READABLE = 20  # characters a line that a column should have
+_LONG = 400  # characters of a value that are shown where rows stand one column a line
 
 
 def sql(
@@ -87,20 +95,71 @@ def _print_json(rows: Rows) -> None:
 
 
 def _print_table(rows: Rows, limit: int) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from crivello.cli.screen import say
 
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in rows.columns:
-        table.add_column(Text(column), overflow="fold")
     some = list(itertools.islice(rows, limit + 1))
-    for row in some[:limit]:
-        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    cells = [["" if value is None else str(value) for value in row] for row in some[:limit]]
     terminal = sys.stdout.isatty()
-    Console(width=None if terminal else 10_000, soft_wrap=not terminal).print(table)
+    console = Console(width=None if terminal else 10_000, soft_wrap=not terminal, highlight=False)
+    if terminal and too_wide(rows.columns, cells, console.width):
+        console.print(one_below_another(rows.columns, cells))
+        if any(len(cell) > _LONG for row in cells for cell in row):
+            say("values that end with … are longer; --csv and --json give them whole")
+    else:
+        console.print(_table(rows.columns, cells))
     if len(some) > limit:
         say(f"{limit} rows are shown; --limit N, --csv and --json give more")
+
+
+def too_wide(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether a table would leave its columns less room than they need to be read.
+
+    >>> too_wide(["url", "title"], [["http://a.example/" * 9, "A long title " * 9]], 80)
+    False
+    >>> too_wide(["a"] * 30, [["1"] * 30], 80)
+    True
+    """
+    needed = len(_GAP) * (len(columns) - 1)
+    for place, name in enumerate(columns):
+        needed += min(_READABLE, max([len(name), *(len(row[place]) for row in cells)]))
+    return needed > width
+
+
+def one_below_another(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> Text:
+    """Rows as blocks of lines, a column a line; long values are cut.
+
+    >>> print(one_below_another(["url", "status"], [["http://a.example/", "200"]]).plain)
+    url     http://a.example/
+    status  200
+    """
+    from rich.text import Text
+
+    from crivello.cli.screen import harmless
+
+    indent = max(map(len, columns))
+    told = Text()
+    for number, row in enumerate(cells):
+        told.append("\n\n" if number else "")
+        for place, (name, cell) in enumerate(zip(columns, row, strict=True)):
+            shown = cell if len(cell) <= _LONG else cell[:_LONG] + "…"
+            told.append("\n" if place else "")
+            told.append(f"{name:<{indent}}", style="bold")
+            told.append(f"  {harmless(shown)}".rstrip())
+    return told
+
+
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from crivello.cli.screen import harmless
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(harmless(cell)) for cell in row))
+    return table

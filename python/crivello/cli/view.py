@@ -150,28 +150,33 @@ def summary(ended: Summary, directory: Path) -> str:
     }[ended.ending]
     rate = ended.pages_this_run / status.elapsed_s if status.elapsed_s > 0 else 0.0
     searchable = status.documents_indexed > 0
-    look = f"Look at it: crivello sql {directory} 'select url, title from pages limit 10'"
-    if searchable:
-        look = f"Search it: crivello search {directory} 'some words'"
     return "\n".join(
         (
             why,
             f"  pages       {status.pages_stored:,} ({ended.pages_this_run:,} in this run, in"
             f" {human_time(status.elapsed_s)}, {rate:,.1f}/s)",
             f"  URLs        {status.urls_known:,} known, {status.urls_queued:,} queued,"
-            f" on {status.hosts:,} hosts",
+            f" on {status.hosts:,} host{'' if status.hosts == 1 else 's'}",
             f"  failures    {counts(status.failures)}",
             f"  duplicates  {counts(status.duplicates)}",
             *([f"  index       {status.documents_indexed:,} pages"] if searchable else []),
             f"  memory      {human_size(status.memory_bytes)} at most",
-            look,
+            *([next_step(directory, searchable=searchable)] if status.pages_stored else []),
         )
     )
 
 
-def nothing_fetched(ended: Summary) -> str:
+def next_step(directory: Path, *, searchable: bool) -> str:
+    """What to do with a crawl first."""
+    if searchable:
+        return f"Search it: crivello search {directory} 'some words'"
+    return f"Look at it: crivello sql {directory} 'select url, title from pages limit 10'"
+
+
+def nothing_fetched(ended: Summary, directory: Path) -> str:
     """Why a run that fetched nothing may have done so."""
     return (
         f"no page could be fetched; failures: {counts(ended.status.failures)};"
-        " check the seeds' spelling, the network and the sites' robots.txt"
+        " check the seeds' spelling, the network and the sites' robots.txt;"
+        f" `crivello why {directory} URL` tells what became of a seed"
     )

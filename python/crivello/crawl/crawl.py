@@ -95,6 +95,11 @@ class Crawl:
         self._seedless = seedless
         self._fault = fault
         self._searcher: Searcher | None = None
+        if unknown := sorted(options.keys() - OPTIONS.keys()):
+            raise UsageError(
+                f"Crawl has no option {unknown[0]!r}; it has {', '.join(OPTIONS)};"
+                " what else can be set goes into a file, config=FILE"
+            )
         given: dict[str, Any] = {OPTIONS[name]: value for name, value in options.items()}
         new_seeds = normalised(seeds)
         self.is_new = not (self.path / FILE).exists()
@@ -102,6 +107,10 @@ class Crawl:
             self.settings, self.changed = self._create(new_seeds, config, given)
         else:
             self.settings, self.changed = self._reopen(new_seeds, config, given)
+
+    def __repr__(self) -> str:
+        """As it can be written."""
+        return f"Crawl({str(self.path)!r})"
 
     def _create(
         self, seeds: list[str], config: str | Path | None, given: dict[str, Any]

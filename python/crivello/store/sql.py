@@ -52,6 +52,10 @@ class Rows:
         self.schema: pa.Schema = reader.schema
         self.columns: list[str] = list(reader.schema.names)
 
+    def __repr__(self) -> str:
+        """Its columns, and how to see the rows."""
+        return f"<rows of ({', '.join(self.columns)}): iterate, or .to_arrow()>"
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Arrow batches as they come."""
         import duckdb
