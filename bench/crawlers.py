@@ -78,10 +78,8 @@ class Setting:
 def crivello(setting: Setting, *options: str) -> list[str]:
     command = [str(ROOT / ".venv/bin/crivello"), "crawl", setting.sites.seed_url]
     command += ["-o", str(setting.folder / "crawl"), "--scope", "domain", "--delay", "0"]
-    command += ["--follow", "a,area,redirect", "--resolve", *setting.sites.resolve, *options]
-    if "--no-index" in subprocess.check_output([command[0], "crawl", "--help"], text=True):
-        command.append("--no-index")
-    return command
+    command += ["--follow", "a,area,redirect", "--resolve", *setting.sites.resolve]
+    return [*command, *options]
 
 
 def wget2(setting: Setting) -> list[str]:
@@ -103,8 +101,9 @@ def script(setting: Setting, name: str, *arguments: str) -> list[str]:
 
 
 CRAWLERS: dict[str, Callable[[Setting], list[str]]] = {
-    "crivello, archive": crivello,
-    "crivello, links only": lambda setting: crivello(setting, "--store", "none"),
+    "crivello, archive and index": crivello,
+    "crivello, archive": lambda setting: crivello(setting, "--no-index"),
+    "crivello, links only": lambda setting: crivello(setting, "--no-index", "--store", "none"),
     "wget2": wget2,
     "pycurl + selectolax": lambda setting: script(setting, "curl.py", "16"),
     "Scrapy + selectolax": lambda setting: script(setting, "spider.py", "32", "selectolax"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 
 import pytest
 from commands import Command
+from fastwarc.warc import ArchiveIterator as FastIterator
 from small_web import HTML, Answer, SmallWeb, moved, page
 
 import crivello
@@ -64,6 +66,35 @@ def test_get_shows_the_facts_of_a_page_and_its_bytes(crawled):
     assert f"WARC-Target-URI: {root}/" in record
     facts = json.loads(command("get", directory, f"{root}/", "--json").stdout)
     assert (facts["url"], facts["status"], facts["title"]) == (f"{root}/", 200, "Home")
+
+
+def test_an_archive_of_zstd_is_read_and_exported_as_one_of_gzip(crawled, tmp_path):
+    command, directory, root = crawled
+    other = tmp_path / "zstd"
+    assert command("export", directory, tmp_path / "a.warc.gz", "--to", "warc").returncode == 0
+    archive = tmp_path / "a.warc.gz"
+    assert command("import", other, archive).returncode == 0
+    facts = other / "crivello.toml"
+    as_gzip = facts.read_text()
+    assert 'warc_compression = "gzip"' in as_gzip
+    shutil.rmtree(other)
+    other.mkdir()
+    facts.write_text(as_gzip.replace('warc_compression = "gzip"', 'warc_compression = "zstd"'))
+    assert command("import", other, archive).returncode == 0
+    assert {path.suffix for path in other.glob("agents/0/warc/*.warc.*")} == {".zst"}
+    url = f"{root}/"
+    record = command("get", other, url, "--record").stdout
+    assert record.startswith("WARC/1.1\n")
+    assert f"WARC-Target-URI: {url}\n" in record
+    assert command("get", other, url, "--body").stdout.encode() == HOME.body
+    refused = command("export", other, tmp_path / "b.warc.gz", "--to", "warc")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "ends in .warc.zst" in refused.stderr
+    exported = tmp_path / "b.warc.zst"
+    assert command("export", other, exported, "--to", "warc").returncode == 0
+    assert exported.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    read = FastIterator(exported.open("rb"))
+    assert url in {record.headers.get("WARC-Target-URI") for record in read}
 
 
 def test_get_takes_the_content_coding_off(crawled):

@@ -89,6 +89,9 @@ def test_results_come_in_pages(site):
     assert len(whole) >= 3
     again = [path for n in range(5) for path in paths(crawl.search(query, k=1, offset=n))]
     assert again == whole
+    assert paths(crawl.search(query, k=1 << 70)) == whole
+    assert paths(crawl.search(query, k=1 << 70, offset=1)) == whole[1:]
+    assert paths(crawl.search(query, offset=1 << 70)) == []
 
 
 def test_the_command_prints_what_the_api_finds(site, command):

@@ -74,6 +74,7 @@ def test_a_query_is_read_as_documented(typed, read):
         ("(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1), MAX_DEPTH, "parentheses"),
         ("a " * (MAX_TERMS + 1), 2 * MAX_TERMS, "words"),
         ("title:" * 10_000 + "a", 6 * MAX_DEPTH, "in each other"),
+        ("ab \udcff", 3, "no character"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(typed, position, told):

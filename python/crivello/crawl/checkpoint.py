@@ -46,6 +46,7 @@ class Checkpointer:
         *,
         every: float,
         epoch: int,
+        taken_at: int | None,
         extra: Callable[[], dict[str, Any]],
         now: Callable[[], int],
     ) -> None:
@@ -57,7 +58,7 @@ class Checkpointer:
         self._now = now
         self._due = time.monotonic() + every
         self.epoch = epoch
-        self.taken_at: int | None = None
+        self.taken_at = taken_at
         self.longest_pause = 0.0
 
     def maybe(self) -> bool:

@@ -223,6 +223,7 @@ def _parts(
         durable,
         every=settings.checkpoint.every,
         epoch=known.get("epoch", 0),
+        taken_at=known.get("at"),
         extra=lambda: {
             "agent": NUMBER,
             "crawl_key": crawl_key,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from threading import Event
 
 from crivello.crawl.lock import LockedError
 from crivello.errors import Error
+from crivello.index import state
 from crivello.index.indexer import Indexer, Update
 
 LOOK_EVERY = 0.05
@@ -28,7 +30,7 @@ class Background:
         self._sealed = -1
         self._complete = False
         self._taken: str | None = None
-        self.documents = 0
+        self.documents = _known(indexer.root)
         self.waiting = 0
         self.problem: str | None = None
 
@@ -95,3 +97,12 @@ class Background:
         self._stopping.set()
         self._pool.shutdown(wait=True)
         self._harvest()
+
+
+def _known(root: Path) -> int:
+    """How many documents the index holds; of one that cannot be read the first update tells."""
+    try:
+        index = state.read(root)
+    except Error:
+        return 0
+    return index.documents if index else 0

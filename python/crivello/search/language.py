@@ -36,6 +36,7 @@ MAX_TERMS = 1024
 
 _TOKEN = re.compile(r'\s+|[()]|["“”„]|-(?=\S)|title:|[^\s()"“”„]+', re.IGNORECASE)
 _QUOTES = '"“”„'
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class QueryError(UsageError):
@@ -68,6 +69,8 @@ class Query:
 
 def parse(text: str) -> Query:
     """Read a query; a `QueryError` says what cannot be read, and where."""
+    if found := _SURROGATE.search(text):
+        raise QueryError("this is no character: the query is not UTF-8", found.start())
     return Query(text, _Parser(text).whole())
 
 

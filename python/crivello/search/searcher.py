@@ -67,7 +67,8 @@ class Searcher:
         segments = self._current()
 
         def find() -> tuple[int, list[Hit]]:
-            best = pa.record_batch(segments.search(read.tree, offset + k, k1=k1, b=b))
+            most = min(offset + k, segments.documents_total)
+            best = pa.record_batch(segments.search(read.tree, most, k1=k1, b=b))
             page = best.slice(offset)
             rows = pa.record_batch(segments.documents(page)).to_pylist()
             scores = page["score"].to_pylist()

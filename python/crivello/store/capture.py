@@ -6,7 +6,6 @@ the row says; nothing else of the archive is touched.
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -102,9 +101,11 @@ class Capture:
 
     def record(self) -> bytes:
         """The WARC record: its own head, the HTTP head, the body as it was sent."""
+        codec = "zstd" if self.warc_path.suffix == ".zst" else "gzip"
         try:
-            return gzip.decompress(self.member())
-        except (OSError, EOFError, ValueError):
+            with pa.CompressedInputStream(pa.BufferReader(self.member()), codec) as record:
+                return bytes(record.read())
+        except OSError:
             raise self._damaged() from None
 
     def headers(self) -> bytes:

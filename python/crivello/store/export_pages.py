@@ -3,7 +3,8 @@
 `text` and `markdown` write a folder: a file a page in the layout HOST/PATH, and `index.jsonl`,
 which says for each file what it is. What a file system could not hold, or not tell apart, is
 cut or replaced in the name and then told apart by the URL's hash. The folder appears when it is
-complete. `warc` copies records byte for byte, behind a `warcinfo` record of its own.
+complete. `warc` copies records byte for byte, behind a `warcinfo` record of its own: so they must
+all be compressed alike.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from crivello import __version__
 from crivello._native import WarcRecords, to_markdown
@@ -86,14 +87,34 @@ def _warc(snapshot: Snapshot, path: Path, conditions: list[str], progress: OnPro
         "format": "WARC File Format 1.1",
         "description": "records copied from a crawl",
     }
+    compression = _compression(snapshot, path, kept)
     count = 0
     with atomic(path) as file:
         now = time.time_ns() // 1000
-        file.write(WarcRecords().warcinfo(fields, filename=path.name, date_us=now))
+        records = WarcRecords(compression=compression)
+        file.write(records.warcinfo(fields, filename=path.name, date_us=now))
         for page in _captures(snapshot, query, progress):
             file.write(page.member())
             count += 1
     return count
+
+
+def _compression(snapshot: Snapshot, path: Path, kept: str) -> Literal["gzip", "zstd"]:
+    """How the records are compressed; an error when one file of that name cannot hold them."""
+    query = f"select distinct suffix(warc_file, '.zst') from pages where {kept}"
+    found = [row[0] for row in snapshot.sql(query)]
+    if len(found) > 1:
+        raise UsageError(
+            "some records are compressed with gzip and some with zstd, which do not go into one"
+            " file; add --where \"suffix(warc_file, '.gz')\", or '.zst', and make two"
+        )
+    zstd = found == [True]
+    if found and path.suffix == (".gz" if zstd else ".zst"):
+        raise UsageError(
+            f"{path}: the records are compressed with {'zstd' if zstd else 'gzip'};"
+            f" choose a name that ends in .warc{'.zst' if zstd else '.gz'}"
+        )
+    return "zstd" if zstd else "gzip"
 
 
 def _files(
