@@ -224,3 +224,14 @@ def test_terms_and_snippets_count_characters():
     assert analyse("Ä-b 漢字") == [("ä", 0, 1), ("b", 2, 3), ("漢", 4, 5), ("字", 5, 6)]
     text, marks = snippet("é\n\nthe  quick fox", ("phrase", ["quick", "fox"]))
     assert (text, [text[start:end] for start, end in marks]) == ("é the quick fox", ["quick fox"])
+
+
+def test_damage_never_goes_on_into_a_merged_segment(tmp_path):
+    whole = build(tmp_path, documents(40)).read_bytes()
+    build(tmp_path, documents(40, 40), "b.seg")
+    for at in range(0, len(whole), 97):
+        damaged = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+        (tmp_path / "a.seg").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a\.seg"):
+            merge_segments(Files(tmp_path), ["a.seg", "b.seg"], "c.seg")
+        assert not (tmp_path / "c.seg").exists()

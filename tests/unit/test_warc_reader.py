@@ -153,3 +153,21 @@ def test_bytes_that_are_no_archive_hold_no_record(data):
     reader = WarcReader(data)
     while (batch := reader.next_batch()) is not None:
         assert b"WARC/" in data or data[:1] in (b"\x1f", b"\x28"), batch
+
+
+@pytest.mark.parametrize(
+    ("date", "year"),
+    [
+        ("0001-01-01T00:00:00Z", 1),
+        ("9999-12-31T23:59:59.999999Z", 9999),
+        ("0000-12-31T23:59:59Z", None),
+        ("9999-12-31T23:59:60Z", None),
+        ("10000-01-01T00:00:00Z", None),
+    ],
+)
+def test_a_date_that_no_calendar_here_can_hold_is_none(date, year):
+    head = f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Date: {date}\r\nContent-Length: 0\r\n\r\n"
+    record = pa.record_batch(WarcReader(head.encode() + b"\r\n\r\n").next_batch())
+    micros = record["date"][0].as_py()
+    found = None if micros is None else pa.scalar(micros, pa.timestamp("us")).as_py().year
+    assert found == year

@@ -16,6 +16,7 @@
 
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -34,6 +35,8 @@ use crate::warc::{Compression, Exchange, LevelError, RecordWriter};
 mod feed;
 mod outbox;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use feed::{Feed, FeedError};
 use outbox::{Outbox, Rows, outbox};
@@ -353,19 +356,24 @@ impl Worker {
 
     fn run(mut self, fetched: &Receiver<Fetched>, outbox: &Outbox) {
         while let Ok(item) = fetched.recv_blocking() {
-            let row = self.row(item);
+            // The loop waits for a row of every visit, so a panic must leave one, too.
+            let row = panic::catch_unwind(AssertUnwindSafe(|| self.row(&item)))
+                .unwrap_or_else(|_| PageRow { error: Some("panic".to_owned()), ..Self::of(&item) });
+            drop(item); // and with it its share of the body budget
             if !outbox.put(row) {
                 return;
             }
         }
     }
 
-    fn row(&mut self, fetched: Fetched) -> PageRow {
-        let mut row = PageRow {
+    /// The row of a visit of which nothing is known but that it took place.
+    fn of(fetched: &Fetched) -> PageRow {
+        PageRow {
             visit: fetched.visit,
+            url: fetched.url.as_str().to_owned(),
             url_hash: fetched.url.hash(),
             domain: url::domain(fetched.url.host()).to_owned(),
-            host: fetched.host,
+            host: Arc::clone(&fetched.host),
             attempt: fetched.attempt,
             depth: fetched.depth,
             score: fetched.score,
@@ -373,13 +381,16 @@ impl Worker {
             fetch_ms: fetched.elapsed_us as f32 / 1000.0,
             address: fetched.ip,
             ..PageRow::default()
-        };
-        match fetched.outcome {
-            Outcome::Response(response) => self.response(&fetched.url, &response, &mut row),
+        }
+    }
+
+    fn row(&mut self, fetched: &Fetched) -> PageRow {
+        let mut row = Self::of(fetched);
+        match &fetched.outcome {
+            Outcome::Response(response) => self.response(&fetched.url, response, &mut row),
             Outcome::Failed(error) => row.error = Some(error.class().to_owned()),
             Outcome::Denied => row.error = Some("robots".to_owned()),
         }
-        fetched.url.as_str().clone_into(&mut row.url);
         row
     }
 

@@ -34,6 +34,8 @@ pub fn merge(files: &Files, paths: &[impl AsRef<str>], path: &str) -> Result<(u6
         let what = "merge: some segments have positions or documents, others have not";
         return Err(Error::Asked(what.to_owned()));
     }
+    // Damage that can be decoded must not go on under new checksums.
+    segments.iter().try_for_each(Segment::check)?;
     let gone = superseded(&segments);
     let mut writer = Writer::new(files, path)?;
     let columns = write_documents(&segments, &gone, info.store, &mut writer)?;

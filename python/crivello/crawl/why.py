@@ -34,6 +34,7 @@ ERRORS = {
     "too-large": "the head of the answer is too large",
     "host-dead": "its host was given up after too many failures",
     "bad-redirect": "it redirects to what is no URL",
+    "panic": "crivello failed at reading the page, which is an error of crivello",
 }
 
 

@@ -423,7 +423,8 @@ fn fields(head: &[u8]) -> Vec<(String, String)> {
     fields
 }
 
-/// A date as WARC writes it, to the second or finer, or the 14 digits of older files.
+/// A date as WARC writes it, to the second or finer, or the 14 digits of older files; from the
+/// year 1 to the year 9999, which are the bounds of those who will read it.
 ///
 /// # Examples
 /// ```
@@ -431,6 +432,7 @@ fn fields(head: &[u8]) -> Vec<(String, String)> {
 /// assert_eq!(parse_date("2025-11-18T21:35:43.000042Z"), Some(1_763_501_743_000_042));
 /// assert_eq!(parse_date("20251118213543"), Some(1_763_501_743_000_000));
 /// assert_eq!(parse_date("yesterday"), None);
+/// assert_eq!(parse_date("00000101000000"), None);
 /// ```
 pub fn parse_date(text: &str) -> Option<i64> {
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
@@ -457,7 +459,8 @@ pub fn parse_date(text: &str) -> Option<i64> {
     }
     let days = days_from_civil(number(0..4), month, day);
     let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-    Some(seconds * 1_000_000 + micros)
+    let bounds = days_from_civil(1, 1, 1)..days_from_civil(10_000, 1, 1);
+    bounds.contains(&seconds.div_euclid(86_400)).then_some(seconds * 1_000_000 + micros)
 }
 
 #[cfg(test)]
