@@ -147,6 +147,17 @@ def test_a_later_capture_is_another_visit_and_the_latest_by_date_counts(tmp_path
     assert crivello.open(tmp_path / "crawl").get(url).title == "New"
 
 
+def test_the_same_page_captured_twice_is_no_copy_of_itself(tmp_path, command):
+    url = "http://old.test/"
+    for number, name in enumerate(("one.warc", "two.warc")):
+        fillers = {f"http://old.test/{n}": html(f"Page {n}") for n in range(number)}
+        warc = archive(tmp_path / name, {**fillers, url: html("Home", "/b")})
+        assert command("import", "crawl", warc).returncode == 0
+    assert len(asked(tmp_path / "crawl", "select * from clusters")) == 1
+    why = crivello.open(tmp_path / "crawl").why(url)
+    assert (why.duplicate_of, why.copies) == (None, [])
+
+
 def test_a_crawl_goes_on_from_an_import_and_asks_for_nothing_that_came_with_it(tmp_path, command):
     with SmallWeb(WEB) as web:
 

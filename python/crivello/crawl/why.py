@@ -268,6 +268,7 @@ class _Inquiry:
         rows = self._rows(
             f"select u.url, c.kind, c.distance from clusters c join urls u"
             f" on u.url_hash = c.{other} where c.{key} = {url_hash(self.url)}"
+            " and c.url_hash <> c.duplicate_of"
             f" order by u.url limit {SHOWN}"
         )
         return [Copy(**row) for row in rows]

@@ -72,7 +72,8 @@ def _duplicates(snapshot: Snapshot, key: int) -> tuple[list[Duplicate], list[Dup
         snapshot,
         f"""select url_hash = {key} as later, if(url_hash = {key}, duplicate_of, url_hash) as other,
                    kind, distance
-            from clusters where url_hash = {key} or duplicate_of = {key}
+            from clusters
+            where (url_hash = {key} or duplicate_of = {key}) and url_hash <> duplicate_of
             order by later desc, distance, other limit {MAX_DUPLICATES}""",
     )
     if not found:
