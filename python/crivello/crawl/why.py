@@ -221,10 +221,11 @@ class _Inquiry:
 
     def _mentions(self) -> list[Mention]:
         rows = self._rows(
-            "select u.url, u.depth, l.kind, l.rel, l.anchor, p.robots_flags"
+            "select u.url, u.depth, l.kind, l.rel, min(l.anchor) as anchor, p.robots_flags"
             " from links l join urls u on u.url_hash = l.src_hash"
             " left join pages p on p.url_hash = l.src_hash"
-            f" where l.dst_hash = {url_hash(self.url)} order by u.depth, u.url limit {SHOWN}"
+            f" where l.dst_hash = {url_hash(self.url)}"
+            f" group by all order by u.depth, u.url, l.kind, l.rel limit {SHOWN}"
         )
         return [
             Mention(
