@@ -27,7 +27,7 @@ demo: release ## crawl a simulated web, look at what was found, search it
 	@$(PYTHON) scripts/demo.py
 
 test: build ## Rust and Python tests
-	@scripts/setup.sh --browser
+	@scripts/setup.sh --programs
 	$(CARGO) test --workspace --exclude crivello-py --locked
 	$(PYTHON) -m pytest
 

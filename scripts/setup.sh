@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Prepares a clone: finds Python >= 3.11 and cargo, makes .venv from requirements.lock.
-# With --cargo it only prints the cargo to use, with --browser it only sees to a browser for the
-# tests; with --docs it makes .venv-docs, for the site; with --bench it makes the environment of
-# the benchmarks, where the peers are, in the cache, and prints its Python.
+# With --cargo it only prints the cargo to use, with --programs it only sees to the programs that
+# tests need; with --docs it makes .venv-docs, for the site; with --bench it makes the environment
+# of the benchmarks, where the peers are, in the cache, and prints its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,9 +42,11 @@ find_python() {
     return 1
 }
 
-if [ "${1:-}" = --browser ]; then
-    command -v chromium >/dev/null || apt_install chromium ||
-        echo "crivello: chromium is missing: the tests in a browser are left out" >&2
+if [ "${1:-}" = --programs ]; then
+    for program in chromium wget; do
+        command -v "$program" >/dev/null || apt_install "$program" ||
+            echo "crivello: $program is missing: the tests that need it are left out" >&2
+    done
     exit
 fi
 

@@ -19,7 +19,7 @@ def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
         if os.geteuid() == 0:  # the set-up could have installed it
-            pytest.fail("chromium is missing: scripts/setup.sh --browser installs it")
+            pytest.fail("chromium is missing: scripts/setup.sh --programs installs it")
         pytest.skip("chromium is missing: install Debian's package of that name")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
